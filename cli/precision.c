@@ -69,7 +69,7 @@ static hone_rc need_data(const char *kind, const hone_graph *g, hone_err *err) {
 static hone_rc read_choice(const char *path, const char *key, cli_precision *p, hone_err *err) {
     hone_rc rc = cli_read_text(path, &p->text, err);
     if (rc == HONE_E_IO && !strpbrk(path, "./"))
-        return cli_fail(err, HONE_E_USAGE, "option '--precision' takes int8, mixed or a precision file, not '%s'",
+        return cli_fail(err, HONE_E_USAGE, "option '--precision' takes int8, bf16, mixed or a precision file, not '%s'",
                         path);
     if (!rc) rc = hone_precision_read(p->text, path, &p->summary, err);
     return rc || !key ? rc : hone_precision_verify(p->text, path, key, NULL, err);
@@ -91,16 +91,17 @@ hone_rc cli_precision_choose(const cli *c, const char *path, cli_compiling *x, c
     for (size_t i = 0; strcmp(kind, "mixed") != 0 && i < sizeof searched / sizeof *searched; i++)
         if (cli_given(c, searched[i]))
             return cli_fail(err, HONE_E_USAGE, "option '--%s' goes with --precision mixed", searched[i]);
-    bool chosen = !strcmp(kind, "int8") || !strcmp(kind, "mixed");
+    bool half = !strcmp(kind, "bf16"), chosen = half || !strcmp(kind, "int8") || !strcmp(kind, "mixed");
     if (chosen && key)
         return cli_fail(err, HONE_E_USAGE,
                         "option '--key' goes with --precision FILE: what is chosen now is not signed");
     hone_rc rc = chosen ? HONE_OK : read_choice(kind, key, &p, err);
     if (!rc && (chosen || data)) rc = cli_graph_open(path, x, &p.graph, err);
-    if (!rc && chosen && !data) rc = need_data(kind, p.graph, err);
+    if (!rc && chosen && !half && !data) rc = need_data(kind, p.graph, err);
     if (!rc && data) rc = cli_samples_read(data, p.graph, &p.all, err);
-    if (!rc && chosen) divide(&p);
-    if (!rc && chosen) rc = choose(c, p.graph, x, &p, err);
+    if (!rc && chosen && !half) divide(&p);
+    if (!rc && half) rc = hone_precision_bf16(p.graph, &p.text, err);
+    if (!rc && chosen && !half) rc = choose(c, p.graph, x, &p, err);
     if (!rc && chosen) rc = hone_precision_read(p.text, "precision", &p.summary, err);
     x->options.precision = p.text;
     if (rc)

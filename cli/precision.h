@@ -14,10 +14,10 @@
     {"precision",                                                                                                      \
      0,                                                                                                                \
      CLI_TEXT,                                                                                                         \
-     "int8|mixed|FILE",                                                                                                \
+     "int8|bf16|mixed|FILE",                                                                                           \
      0,                                                                                                                \
      0,                                                                                                                \
-     "products in 8 bits: all, or a front of which are, chosen on --data; or as a file says"},                         \
+     "products in 8 bits: all, or a front of which are, chosen on --data; in bf16; or as a file says"},                \
         {"data",                                                                                                       \
          0,                                                                                                            \
          CLI_TEXT,                                                                                                     \

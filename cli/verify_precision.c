@@ -28,7 +28,10 @@ hone_rc cli_verify_precision(cli *c, const char *path, hone_err *err) {
         put_json(c, path, &m.precision, &r);
     } else if (!rc) {
         cli_put(c, stdout, path, 0);
-        printf(": %u of %u products in bytes\n", m.precision.summary.n_narrow, m.precision.summary.n_products);
+        printf(": %u of %u products in %s\n", m.precision.summary.n_narrow, m.precision.summary.n_products,
+               !m.precision.summary.n_halves                                 ? "bytes"
+               : m.precision.summary.n_halves < m.precision.summary.n_narrow ? "bytes or bf16"
+                                                                             : "bf16");
         cli_precision_put(c, &r);
     }
     cli_precision_report_free(&r);

@@ -1,4 +1,5 @@
-/* hone/precision.h — which products of a model of floats are computed in 8 bits: chosen on samples, and what it costs.
+/* hone/precision.h — which products of a model of floats are computed in fewer bits: chosen on samples, and what it
+ * costs.
  *
  * A choice is a text (docs/precision.md) that hone_compile_options.precision takes. Samples are arrays, those of sample
  * s at sample[s * n_inputs + i] for input i of the graph; they are borrowed.
@@ -40,9 +41,14 @@ static inline hone_precision_options hone_precision_defaults(void) {
 HONE_API hone_rc hone_precision_choose(const hone_graph *g, const hone_array *sample, size_t n_samples,
                                        const hone_precision_options *options, char **text, hone_err *err);
 
+/* All products of the graph that can be narrow, with both operands rounded to bf16 and sums of f32; needs no samples.
+ * *text as of hone_precision_choose. */
+HONE_API hone_rc hone_precision_bf16(const hone_graph *g, char **text, hone_err *err);
+
 /* What a text says, checked. E_INPUT: label:line:column: … */
 typedef struct hone_precision_summary {
     uint32_t n_narrow, n_products;
+    uint32_t n_halves; /* of the narrow ones, in bf16 */
 } hone_precision_summary;
 /* E_TAMPERED: the text is signed, and was changed since. */
 HONE_API hone_rc hone_precision_read(const char *text, const char *label, hone_precision_summary *out, hone_err *err);

@@ -126,6 +126,7 @@ typedef struct hn_library_precision {
     const char *kind, *calibrate, *data; /* kind NULL: the model is as it was */
     uint32_t n_narrow, n_products;
     const char *signer; /* NULL: the choice is not signed */
+    uint32_t n_halves;  /* of the narrow ones, in bf16 */
 } hn_library_precision;
 
 struct hn_library {

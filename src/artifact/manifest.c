@@ -234,6 +234,16 @@ static bool multiplies_bytes(const hn_library *l) {
     return true;
 }
 
+static void add_products(const hn_library *l, hn_str *out) {
+    const hn_library_precision *p = &l->precision;
+    if (!p->kind) return;
+    const char *bytes = multiplies_bytes(l) ? "" : "; the target has no products of bytes, they are emulated in floats";
+    hn_str_addf(out, "precision %s: %u of %u products in ", p->kind, p->n_narrow, p->n_products);
+    if (p->n_halves < p->n_narrow || !p->n_narrow) hn_str_addf(out, "bytes%s%s", bytes, p->n_halves ? "; " : "\n");
+    if (p->n_halves && p->n_halves < p->n_narrow) hn_str_addf(out, "%u of them in bf16\n", p->n_halves);
+    if (p->n_halves && p->n_halves == p->n_narrow) hn_str_add(out, "bf16, with sums of f32\n");
+}
+
 void hn_summary(const hn_library *l, hn_str *out) {
     const hn_model *m = &l->model[0];
     hn_str_addf(out, "kernels   %u calls of %u distinct", m->n_uses, m->n_kernel);
@@ -251,10 +261,7 @@ void hn_summary(const hn_library *l, hn_str *out) {
     hn_str_add(out, "\ntarget    ");
     for (uint32_t t = 0; t < l->n_target; t++) hn_str_addf(out, "%s, ", l->target[t]->name);
     hn_str_addf(out, "%s, %s\n", l->options->relaxed ? "relaxed" : "exact", l->compiler_text);
-    if (l->precision.kind)
-        hn_str_addf(out, "precision %s: %u of %u products in bytes%s\n", l->precision.kind, l->precision.n_narrow,
-                    l->precision.n_products,
-                    multiplies_bytes(l) ? "" : "; the target has no products of bytes, they are emulated in floats");
+    add_products(l, out);
     if (m->winners_note) hn_str_addf(out, "winners   not looked at: %s\n", m->winners_note);
     add_missed(m, out);
     for (uint32_t k = 0; k < l->n_model; k++)

@@ -124,11 +124,28 @@ hone_rc hone_precision_choose(const hone_graph *g, const hone_array *sample, siz
     return rc;
 }
 
+hone_rc hone_precision_bf16(const hone_graph *g, char **text, hone_err *err) {
+    hn_narrow_plan plan = {0};
+    hn_graph *copy = hn_copy_graph(g);
+    hone_rc rc = copy ? hn_graph_failure(copy, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc) rc = hn_products_prepare(copy, err);
+    if (!rc) rc = hn_plan_half(copy, &plan, err);
+    if (!rc && !plan.n)
+        rc = hn_fail(
+            err, HONE_E_UNSUPPORTED,
+            "the model has no product of floats with constant weights of 16 columns and 4,096 elements: nothing "
+            "in it can be bf16");
+    if (!rc) rc = print_plan(&plan, text, err);
+    hn_plan_free(&plan);
+    hone_graph_free(copy);
+    return rc;
+}
+
 hone_rc hone_precision_read(const char *text, const char *label, hone_precision_summary *out, hone_err *err) {
     hn_narrow_plan plan;
     hone_rc rc = hn_plan_parse(text, strlen(text), label, &plan, err);
     if (rc) return rc;
-    *out = (hone_precision_summary){hn_plan_narrow(&plan), plan.n};
+    *out = (hone_precision_summary){hn_plan_narrow(&plan), plan.n, hn_plan_halves(&plan)};
     hn_plan_free(&plan);
     return HONE_OK;
 }

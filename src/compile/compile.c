@@ -80,7 +80,9 @@ static hn_pass_how how_to_pass(const hn_library *l) {
 
 static hone_rc run_passes(hn_library *l, hone_err *err) {
     double start_s = hn_now_s();
-    const hn_pass_how how = how_to_pass(l);
+    hn_pass_how how = how_to_pass(l);
+    hn_layout_facts halves = how.layout ? *how.layout : (hn_layout_facts){0};
+    if (l->precision.n_halves) halves.halves = true, how.layout = &halves; /* weights stay in 16 bits */
     hone_rc rc = HONE_OK;
     for (uint32_t v = 0; v < l->n_version && !rc; v++) {
         rc = hn_progress(l, "passes", v, l->n_version, err);
@@ -349,8 +351,8 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
     hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
     if (!rc && o.precision) rc = hn_plan_graph(o.precision, g, &plan, &narrow, err);
     if (!rc && o.precision) {
-        l.precision =
-            (hn_library_precision){plan.kind, plan.calibrate, plan.data, hn_plan_narrow(&plan), plan.n, plan.signer};
+        l.precision = (hn_library_precision){
+            plan.kind, plan.calibrate, plan.data, hn_plan_narrow(&plan), plan.n, plan.signer, hn_plan_halves(&plan)};
     }
     if (!rc) rc = hn_compile_library(&l, narrow ? narrow : g, name, err);
     l.time_s = hn_now_s() - start_s;

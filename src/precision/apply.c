@@ -92,6 +92,16 @@ static hn_val either(hn_rewriter *r, const hn_node *n, hn_val narrow, size_t at)
     return hn_where(b, hn_scalar(b, one), narrow, as_is);
 }
 
+/* Both operands as bf16, rounded to nearest even. A product of two such numbers is exact in f32, so what is rounded
+ * besides is the sum, in the order of f32 products. */
+static hn_val half_product(hn_rewriter *r, const hn_node *n, const hn_tensor *w) {
+    hn_tensor half;
+    if (!hn_tensor_new(&r->g->arena, HONE_BF16, w->rank, w->dim, &half)) return 0;
+    for (int64_t i = 0, count = hn_tensor_n(w); i < count; i++) hn_set_f(&half, i, hn_get_f(w, i));
+    const hn_val in[] = {hn_cast(&r->b, n->in[0], HONE_BF16), hn_const(&r->b, &half)};
+    return hn_emit(r->g, r->b.b, n->op, 2, in, n->n_attr, n->attr, 1);
+}
+
 static hn_val narrow_rule(hn_rewriter *r, const hn_node *node) {
     const applier *a = r->arg;
     const hn_narrow_choice *c = r->id < a->n_node ? a->of[r->id] : NULL;
@@ -99,6 +109,7 @@ static hn_val narrow_rule(hn_rewriter *r, const hn_node *node) {
     const hn_narrow_product p = *product_of(a, r->id);
     const hn_node n = *node;
     const hn_tensor w = *hn_const_of(r->g, n.in[1]);
+    if (c->half && !a->switches) return half_product(r, &n, &w);
     const hn_val x = narrow_input(r, n.in[0], &p, c);
     const hn_val in[] = {x, narrow_weights(r, &w, &p, c, a->plan->least)};
     const hn_val narrow = hn_emit(r->g, r->b.b, n.op, 2, in, n.n_attr, n.attr, 1);
@@ -161,6 +172,29 @@ hone_rc hn_plan_apply(const hn_narrow_plan *plan, hn_graph *g, hone_err *err) { 
 
 hone_rc hn_plan_apply_switched(const hn_narrow_plan *plan, hn_graph *g, hone_err *err) {
     return apply(plan, g, true, err);
+}
+
+hone_rc hn_plan_half(hn_graph *g, hn_narrow_plan *out, hone_err *err) {
+    hn_narrow_product *product;
+    hn_narrow_plan plan = {.kind = "bf16", .calibrate = "none", .data = "none"};
+    hone_rc rc = hn_products_find(g, &product, &plan.n, err);
+    if (rc) return rc;
+    plan.choice = HN_NEW_N(&plan.arena, hn_narrow_choice, plan.n);
+    for (uint32_t i = 0; plan.choice && i < plan.n; i++) {
+        char hash[33];
+        hn_weights_hash(hn_const_of(g, g->node[product[i].node].in[1]), hash);
+        plan.choice[i] = (hn_narrow_choice){.name = hn_strdup(&plan.arena, product[i].name),
+                                            .shape = hn_strdup(&plan.arena, product[i].shape),
+                                            .hash = hn_strdup(&plan.arena, hash),
+                                            .narrow = true,
+                                            .half = true};
+    }
+    if (!hn_arena_ok(&plan.arena)) {
+        hn_plan_free(&plan);
+        return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    }
+    *out = plan;
+    return HONE_OK;
 }
 
 hone_rc hn_plan_graph(const char *text, const hn_graph *g, hn_narrow_plan *plan, hn_graph **out, hone_err *err) {

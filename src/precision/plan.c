@@ -23,7 +23,8 @@ static void print_choice(const hn_narrow_choice *c, hn_str *out) {
     add_text(out, "  - name", c->name);
     hn_str_addf(out, "    weights: %s\n", c->shape);
     if (c->hash) add_text(out, "    hash", c->hash);
-    hn_str_addf(out, "    type: %s\n", c->narrow ? "int8" : "f32");
+    hn_str_addf(out, "    type: %s\n", !c->narrow ? "f32" : c->half ? "bf16" : "int8");
+    if (!(c->x.scale > 0)) return; /* bf16, or f32 that never had a range */
     hn_str_addf(out, "    scale: %s\n    zero: %lld\n", hn_double_text((double)c->x.scale, scale),
                 (long long)c->x.zero);
     if (!c->smooth) return;
@@ -33,8 +34,9 @@ static void print_choice(const hn_narrow_choice *c, hn_str *out) {
 }
 
 void hn_plan_print(const hn_narrow_plan *p, hn_str *out) {
-    hn_str_add(out, "# Which products of a model are computed in bytes; hone compile --precision FILE takes it again.\n"
-                    "# x is (byte - zero) * scale, bytes from 0 to 255; type f32: the product stays as it is.\n");
+    hn_str_add(out,
+               "# Which products of a model are computed in fewer bits; hone compile --precision FILE takes it again.\n"
+               "# x is (byte - zero) * scale, bytes from 0 to 255; type f32: the product stays as it is.\n");
     hn_str_addf(out, "precision: %d\n", VERSION);
     add_text(out, "kind", p->kind);
     add_text(out, "calibrate", p->calibrate);
@@ -114,9 +116,14 @@ static hone_rc read_choice(const reader *r, const hn_ynode *map, hn_narrow_choic
     if (!rc && hn_yaml_get(map, "hash")) rc = read_text(r, map, "hash", &c->hash);
     if (!rc) rc = read_text(r, map, "type", &type);
     if (rc) return rc;
-    c->narrow = !strcmp(type, "int8");
+    c->half = !strcmp(type, "bf16");
+    c->narrow = c->half || !strcmp(type, "int8");
     if (!c->narrow && strcmp(type, "f32") != 0)
-        return hn_yaml_fail(r->doc, hn_yaml_get(map, "type"), r->err, "'type' is int8 or f32, not '%s'", type);
+        return hn_yaml_fail(r->doc, hn_yaml_get(map, "type"), r->err, "'type' is int8, bf16 or f32, not '%s'", type);
+    bool steps = hn_yaml_get(map, "scale") || hn_yaml_get(map, "zero") || hn_yaml_get(map, "smooth");
+    if (c->half && hn_yaml_get(map, "smooth"))
+        return hn_yaml_fail(r->doc, map, r->err, "'smooth' is for bytes; '%s' is bf16", c->name);
+    if (!steps && (c->half || !c->narrow)) return HONE_OK;
     rc = read_scale(r, map, c);
     if (!rc) rc = read_int(r, map, "zero", 0, HN_LEVELS - 1, &c->x.zero);
     const hn_ynode *smooth = hn_yaml_get(map, "smooth");
@@ -179,6 +186,12 @@ hone_rc hn_plan_parse(const char *text, size_t n, const char *label, hn_narrow_p
 uint32_t hn_plan_narrow(const hn_narrow_plan *p) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->n; i++) n += p->choice[i].narrow;
+    return n;
+}
+
+uint32_t hn_plan_halves(const hn_narrow_plan *p) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n; i++) n += p->choice[i].half;
     return n;
 }
 

@@ -56,17 +56,18 @@ float hn_weight_scale(const float *w, int64_t stride, int64_t inner, int64_t out
 
 typedef struct hn_narrow_choice {
     const char *name;
-    const char *shape; /* of the weights: "64x3x7x7" */
-    const char *hash;  /* of the weights (hn_weights_hash); NULL: any */
-    bool narrow;       /* else the product stays one of floats */
-    hn_byte_steps x;
+    const char *shape;     /* of the weights: "64x3x7x7" */
+    const char *hash;      /* of the weights (hn_weights_hash); NULL: any */
+    bool narrow;           /* else the product stays one of floats */
+    bool half;             /* narrow: both operands are rounded to bf16, sums are of f32; else they are bytes */
+    hn_byte_steps x;       /* of bytes */
     const int64_t *smooth; /* of each element that is summed over: it is divided by 2 to this; NULL: none */
     int64_t n_smooth;
 } hn_narrow_choice;
 
 typedef struct hn_narrow_plan {
     hn_arena arena;
-    const char *kind; /* "int8", "mixed" */
+    const char *kind; /* "int8", "mixed", "bf16" */
     const char *calibrate;
     const char *data; /* hash of the samples */
     bool least;       /* weights' scales are those of least error */
@@ -80,6 +81,7 @@ extern const hn_seal_kind hn_plan_kind;
 hone_rc hn_plan_parse(const char *text, size_t n, const char *label, hn_narrow_plan *out, hone_err *err);
 void hn_plan_print(const hn_narrow_plan *p, hn_str *out);
 uint32_t hn_plan_narrow(const hn_narrow_plan *p); /* how many are */
+uint32_t hn_plan_halves(const hn_narrow_plan *p); /* of these, in bf16 */
 void hn_plan_free(hn_narrow_plan *p);
 
 /* --- products.c ----------------------------------------------------------------------------------------------------
@@ -100,6 +102,8 @@ hone_rc hn_products_find(hn_graph *g, hn_narrow_product **out, uint32_t *n, hone
 /* --- apply.c -------------------------------------------------------------------------------------------------------
  */
 
+/* All products of g, prepared, in bf16. */
+hone_rc hn_plan_half(hn_graph *g, hn_narrow_plan *out, hone_err *err);
 /* g: prepared. Its products that the plan has narrow are quantised. E_MISMATCH: one is not there, or has other weights.
  */
 hone_rc hn_plan_apply(const hn_narrow_plan *p, hn_graph *g, hone_err *err);

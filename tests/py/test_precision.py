@@ -124,6 +124,47 @@ def test_sums_of_bytes_do_not_saturate(rows):
         assert (run_it(x) == (x.astype("i4") - 3) @ w.astype("i4")).all()
 
 
+def to_bf16(x):
+    """Rounded to nearest even, as floats."""
+    bits = np.ascontiguousarray(x, "f4").view("u4")
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view("f4")
+
+
+@pytest.mark.parametrize("target", ["generic", "native"])
+def test_bf16(fitted, tmp_path, target):
+    """Both operands are rounded once, to even where they lie between two (257, 259 …); sums are of f32: exact, as these fit."""
+    rng = np.random.default_rng(5)
+    w = {"c": rng.integers(-300, 300, (32, 16, 3, 3)).astype("f4"), "m": rng.integers(-300, 300, (640, 64)).astype("f4")}
+    nodes = [h.make_node("Conv", ["a", "c"], ["y"], pads=[1, 1, 1, 1], name="conv"), h.make_node("MatMul", ["b", "m"], ["z"], name="fc")]
+    info = h.make_tensor_value_info
+    g = h.make_graph(nodes, "g", [info("a", T.FLOAT, [1, 16, 6, 6]), info("b", T.FLOAT, [7, 640])],
+                     [info("y", T.FLOAT, [1, 32, 6, 6]), info("z", T.FLOAT, [7, 64])], [numpy_helper.from_array(v, k) for k, v in w.items()])
+    m = h.make_model(g, opset_imports=[h.make_opsetid("", 13)])
+    m.ir_version = 8
+    onnx.save(m, tmp_path / "m.onnx")
+    subprocess.run([HONE, "compile", "m.onnx", "-t", target, "--precision", "bf16", "-o", "half"], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "half.precision").read_text().count("type: bf16") == 2
+    assert "kind: bf16" in (tmp_path / "half.manifest").read_text()
+    a, b = (np.where(rng.random(n) < 0.2, rng.integers(257, 300, n), rng.integers(-3, 4, n)).astype("f4") for n in ((1, 16, 6, 6), (7, 640)))
+    got = hone.load(str(tmp_path / "half.so"), threads=1).run({"a": a, "b": b})
+    assert (to_bf16(w["m"]) != w["m"]).any() and (to_bf16(b) != b).any()
+    exact = to_bf16(b).astype("f8") @ to_bf16(w["m"]).astype("f8")
+    assert abs(exact).max() < 2**24 and (got["z"] == exact).all()
+    padded, c = np.pad(to_bf16(a)[0].astype("f8"), ((0, 0), (1, 1), (1, 1))), to_bf16(w["c"]).astype("f8")
+    conv = sum(np.einsum("oc,chw->ohw", c[:, :, i, j], padded[:, i:i + 6, j:j + 6]) for i in range(3) for j in range(3))
+    assert abs(conv).max() < 2**24 and (got["y"][0] == conv).all()
+
+
+def test_bf16_of_a_model(fitted, tmp_path):
+    run(fitted, "compile", "m.onnx", "--precision", "bf16", "-o", str(tmp_path / "half"))
+    said = json.loads(run(fitted, "verify", "m.onnx", "--precision", str(tmp_path / "half.precision"), "--data", "samples.npz", "--json"))
+    assert said["narrow"] == 2 and 1e-5 < said["precision"]["outputs"][0]["rms"] < 0.006
+    text = (tmp_path / "half.precision").read_text()
+    (tmp_path / "one").write_text(text.replace("type: bf16", "type: f32", 1))
+    run(fitted, "compile", "m.onnx", "--precision", str(tmp_path / "one"), "-o", str(tmp_path / "one"))
+    assert "narrow: 1" in (tmp_path / "one.manifest").read_text()
+
+
 def test_a_choice_of_other_weights_is_refused(fitted, tmp_path):
     run(fitted, "compile", "m.onnx", "--precision", "int8", "--data", "samples.npz", "-o", str(tmp_path / "one"))
     m = onnx.load(fitted / "m.onnx")

@@ -82,11 +82,13 @@ static void test_text(void) {
         {HEAD "products: []\nwidth: 3\n", "width"},
         {HEAD "products: [3]\n", "a product is a map"},
         {HEAD "products:\n  - name: \"fc\"\n", "no 'weights'"},
-        {HEAD "products:\n  - {name: a, weights: 2x2, type: int7, scale: 1, zero: 0}\n", "int8 or f32"},
+        {HEAD "products:\n  - {name: a, weights: 2x2, type: int7, scale: 1, zero: 0}\n", "int8, bf16 or f32"},
         {HEAD "products:\n  - {name: a, weights: 2x2, type: int8, scale: 0, zero: 0}\n", "above 0"},
         {HEAD "products:\n  - {name: a, weights: 2x2, type: int8, scale: 1e-60, zero: 0}\n", "above 0"},
         {HEAD "products:\n  - {name: a, weights: 2x2, type: int8, scale: 1, zero: 256}\n", "from 0 to 255"},
         {HEAD PRODUCT "    smooth: [1, 99]\n", "smoothing"},
+        {HEAD "products:\n  - {name: a, weights: 2x2, type: bf16, smooth: [1, 2]}\n", "'smooth' is for bytes"},
+        {HEAD "products:\n  - {name: a, weights: 2x2, type: int8}\n", "no 'scale'"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         hn_narrow_plan p;
@@ -105,6 +107,24 @@ static void test_text(void) {
     hn_plan_print(&again, &b);
     is_text(b.text, a.text, "plan/and_the_same");
     hn_str_free(&a), hn_str_free(&b);
+    hn_plan_free(&p), hn_plan_free(&again);
+}
+
+/* bf16 needs no range, and f32 none. */
+static void test_halves(void) {
+    static const char text[] = HEAD "products:\n  - {name: a, weights: 2x2, type: bf16}\n"
+                                    "  - {name: b, weights: 2x2, type: f32}\n"
+                                    "  - {name: c, weights: 2x2, type: int8, scale: 1, zero: 3}\n";
+    hn_narrow_plan p, again;
+    hone_err err = {0};
+    hn_str s = {0};
+    if (!ok(!hn_plan_parse(text, strlen(text), "p", &p, &err), "halves/read (%s)", err.text)) return;
+    ok(hn_plan_narrow(&p) == 2 && hn_plan_halves(&p) == 1 && p.choice[0].half && !p.choice[1].narrow,
+       "halves/are_narrow");
+    hn_plan_print(&p, &s);
+    ok(!hn_plan_parse(s.text, s.n, "p", &again, &err) && hn_plan_halves(&again) == 1 && hn_plan_narrow(&again) == 2,
+       "halves/what_is_written_is_read (%s)", err.text);
+    hn_str_free(&s);
     hn_plan_free(&p), hn_plan_free(&again);
 }
 
@@ -213,6 +233,7 @@ int main(void) {
     test_ranges();
     test_steps();
     test_text();
+    test_halves();
     test_seal();
     test_graph();
     return done_testing();
