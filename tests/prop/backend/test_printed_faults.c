@@ -267,6 +267,7 @@ static const char *name_of(const char *said) {
                 {"still on its way", "shim: in flight"},
                 {"divergent", "shim: divergent"},
                 {"never", "shim: stuck"},
+                {"for ever", "shim: stuck"},
                 {"out of bounds", "shim: bounds"},
                 {"is freed", "shim: bounds"},
                 {"multiple", "shim: misuse"},
