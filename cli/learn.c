@@ -128,7 +128,7 @@ static hone_rc tune_part(learning *l, const char *base, const hone_traffic_part 
     i.exact = c.exact = l->o->exact;
     t.compile = &c, t.budget_s = part->share * l->budget_s, t.stop = &l->stop;
     t.sizes = part->hot || !*part->sizes ? NULL : part->sizes;
-    t.also = *part->also ? part->also : NULL;
+    if (*part->also) t.also = part->also, t.kernels = CLI_SERVED_KINDS;
     t.progress = (hone_progress){on_progress, l};
     hone_rc rc = hone_import_model(base, &i, &g, NULL, err);
     if (!rc) {

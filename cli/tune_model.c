@@ -191,7 +191,7 @@ hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli
     o.budget_s = at->budget_s;
     o.sizes = at->sizes;
     o.also = at->also;
-    o.kernels = cli_text(c, "kernels", NULL);
+    o.kernels = cli_text(c, "kernels", at->kernels);
     o.engine = cli_text(c, "engine", NULL);
     o.seed = cli_count(c, "seed", 0);
     o.cpu = cli_given(c, "cpu") ? (int)cli_count(c, "cpu", 0) : -1;
@@ -213,7 +213,7 @@ hone_rc cli_tune_model(cli *c, const char *path, hone_err *err) {
     if (cli_given(c, "from-traffic")) return cli_tune_from_traffic(c, path, err);
     if (cli_given(c, "traffic"))
         return cli_fail(err, HONE_E_USAGE, "--traffic says what --from-traffic reads; give both");
-    cli_tune_sizes at = {cli_seconds(c, "budget", 0), cli_text(c, "size", NULL), NULL};
+    cli_tune_sizes at = {cli_seconds(c, "budget", 0), cli_text(c, "size", NULL), NULL, NULL};
     cli_compiling_set(c, &x);
     x.options.progress.fn = NULL;
     rc = cli_tune_run(c, path, &x, &at, &m, err);

@@ -57,6 +57,7 @@ hone_rc cli_tune_from_traffic(cli *c, const char *path, hone_err *err);
 typedef struct cli_tune_sizes {
     double budget_s;
     const char *sizes, *also; /* as hone_tune_model_options */
+    const char *kernels;      /* where --kernels is not given */
 } cli_tune_sizes;
 hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli_tune_sizes *at,
                      hone_tune_model_result *out, hone_err *err);

@@ -139,9 +139,20 @@ static void receive(child *c, bool wait) {
 
 typedef struct telling {
     child *c;
+    int version;
     request *q; /* NULL: nobody listens */
     hn_slot *slot;
+    double told_s; /* when the server last heard of it */
 } telling;
+
+/* A long answer is no hang: that it goes on is said now and then. */
+static void say_alive(telling *t) {
+    static const double often_s = 0.2;
+    double now_s = hn_now_s();
+    if (now_s < t->told_s + often_s) return;
+    note_begin(t->c, t->version);
+    t->told_s = now_s;
+}
 
 static bool tell(void *arg, const char *text, size_t n) {
     telling *t = arg;
@@ -174,6 +185,7 @@ static hone_rc answer_text(hone_text *m, const hone_text_generate_options *o, te
         hn_slot_next(t->slot, 256, &feed);
         rc = hone_text_feed_all(m, &feed, 1, err);
         if (!rc) rc = hn_slot_take(t->slot, &feed, err);
+        say_alive(t);
     }
     hone_rc closed = hn_slot_close(t->slot, rc ? NULL : out, rc ? NULL : err);
     t->slot = NULL;
@@ -185,7 +197,7 @@ static hone_rc answer_text(hone_text *m, const hone_text_generate_options *o, te
 static void answer(child *c, request *q) {
     hn_served *m = c->model[1];
     hn_task *j = &q->task;
-    telling t = {.c = c, .q = q};
+    telling t = {.c = c, .version = 1, .q = q, .told_s = hn_now_s()};
     note_begin(c, 1);
     double begin_s = hn_now_s();
     if (j->in)
@@ -223,7 +235,7 @@ static hone_rc run_tensors(child *c, trial *t, int v, size_t at) {
 
 static hone_rc run_text(child *c, trial *t, int v, size_t at) {
     hone_text_generate_options o = hone_text_generate_defaults();
-    telling nobody = {.c = c};
+    telling nobody = {.c = c, .version = v, .told_s = hn_now_s()};
     const hone_text_generate_options *asked = &t->r.task.ask;
     o.prompt = asked->prompt;
     o.n_prompt = asked->n_prompt;

@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 enum { LIVE = 2, OPEN_S = 1800 };
-static const double patience_s = 5; /* without a sign of life; or PATIENCE times as long as the longest pause so far */
-static const double patience = 20;
+/* Without a sign of life; or PATIENCE times as long as the longest pause so far. A language model gives one between two
+ * steps, and a step may read 256 tokens of a prompt. */
+static const double patience_s = 5, text_patience_s = 60, patience = 20;
 
 struct hn_tryout {
     hn_server *s;
@@ -22,6 +23,7 @@ struct hn_tryout {
     bool ready, dead;
     int running, signal;               /* the version; what it died of */
     double heard_s, longest_s, open_s; /* the last frame; the longest pause while it had something to do */
+    double least_s;                    /* the least that is waited for */
     uint32_t next_id, sample;          /* sample: its id; 0: none */
     hn_task *live[LIVE];
     double sent_s[LIVE], rest_until_s;
@@ -46,8 +48,9 @@ static bool idle(const hn_tryout *t) {
 }
 
 /* The pause since the last frame counts from here where there was nothing to do. */
-static void wake(hn_tryout *t) {
+static void wake(hn_tryout *t, const hn_task *j) {
     if (idle(t)) t->heard_s = hn_now_s();
+    t->least_s = j->in ? patience_s : text_patience_s;
 }
 
 bool hn_tryout_ready(const hn_tryout *t) { return t && t->ready; }
@@ -59,7 +62,7 @@ bool hn_tryout_take(hn_tryout *t, hn_http_call *c) {
     while (i < LIVE && t->live[i]) i++;
     if (!t->ready || i == LIVE || c->n_job != 1 || j->embed) return false;
     hn_put_task(&body, j);
-    wake(t);
+    wake(t, j);
     if (!send_frame(t, HN_FRAME_RUN, ++t->next_id, &body)) return false;
     t->live[i] = j;
     t->sent_s[i] = hn_now_s();
@@ -73,7 +76,7 @@ bool hn_tryout_sample(hn_tryout *t, const hn_task *j) {
     double now_s = hn_now_s();
     if (!t->ready || t->sample || j->embed || now_s < t->rest_until_s) return false;
     hn_put_task(&body, j);
-    wake(t);
+    wake(t, j);
     if (!send_frame(t, HN_FRAME_SAMPLE, ++t->next_id, &body)) return false;
     t->sample = t->next_id;
     t->sample_s = now_s;
@@ -337,7 +340,7 @@ static void send_away(hn_tryout *t, double now_s) {
 }
 
 void hn_tryout_tick(hn_tryout *t, double now_s) {
-    double limit_s = patience * t->longest_s > patience_s ? patience * t->longest_s : patience_s;
+    double limit_s = patience * t->longest_s > t->least_s ? patience * t->longest_s : t->least_s;
     if (t->dead) return;
     send_away(t, now_s);
     if (!t->ready && now_s - t->open_s > OPEN_S)
