@@ -8,6 +8,8 @@
 #                       (relaxed: only kernels whose parity rule admits it; the others are left out by name)
 #   EVALS=100 SEED=0    evaluations per search; seed
 #   TOP=3 TIME=10m      candidates to validate per search; most time for all of them
+#   CURVES="30s 2m 10m" instead: what the best point at each of these times is worth, proven (TIME: a proof's most time),
+#   TUNERS="auto random opentuner"  of these engines and of OpenTuner, under the same clock; MODES and SEED as above
 #   BUILD=build         build folder
 # The baseline is -O3 -march=native with gcc and strict floating point in every mode. Results are kept under
 # $BUILD/bench/real-gains; a run that was interrupted goes on where it was; remove the folder to measure again.
@@ -25,6 +27,12 @@ for name; do
     [ "$name" != zstd ] || [ -d "$work/source/zstd" ] || bench/programs/fetch.sh "$work/source/zstd"
 done
 
+if [ -n "${CURVES:-}" ]; then
+    build_program bench/workload_serve.c "$OUT/workload_serve"
+    header "Real gains over time" "CURVES='$CURVES' TUNERS='${TUNERS:-all}' MODES='${MODES:-all}' SEED=${SEED:-0} TIME=${TIME:-10m} bench/real-gains.sh $*"
+    exec "$python" bench/gain_curves.py --hone "$HONE" --serve "$OUT/workload_serve" --work "$work" --seed "${SEED:-0}" --time "${TIME:-10m}" \
+        --marks "$CURVES" --tuners "${TUNERS:-auto random opentuner}" --modes "${MODES:-gcc-strict any-strict gcc-relaxed any-relaxed}" "$@"
+fi
 header "Real gains" "MODES='${MODES:-all}' EVALS=${EVALS:-100} SEED=${SEED:-0} TOP=${TOP:-3} TIME=${TIME:-10m} bench/real-gains.sh $*"
 "$python" bench/real_gains.py --hone "$HONE" --work "$work" --evals "${EVALS:-100}" --seed "${SEED:-0}" \
     --top "${TOP:-3}" --time "${TIME:-10m}" \
