@@ -1,5 +1,7 @@
 /* proc/tree.c — finding and killing descendants by way of /proc.
  *
+ * The kernel lists the children of each thread (proc_pid_children(5)), so that a sweep costs what the tree has, however
+ * many processes the machine runs. Where it does not (CONFIG_PROC_CHILDREN), all processes are read.
  * Called in supervisors: async-signal-safe, no allocation (getdents64 instead of readdir).
  */
 #include "proc/proc_int.h"
@@ -38,15 +40,21 @@ static pid_t pid_of(const char *name) {
     return *name ? 0 : (pid_t)pid;
 }
 
-/* "/proc/PID/what" without stdio. */
-static void proc_path(char out[64], pid_t pid, const char *what) {
-    char digits[12], *p = out;
+/* Writes text and a number without stdio; returns the end. */
+static char *put(char *p, const char *text, pid_t number) {
+    char digits[12];
     int n = 0;
-    memcpy(p, "/proc/", 6);
-    p += 6;
-    do digits[n++] = (char)('0' + pid % 10);
-    while ((pid /= 10) > 0);
+    size_t len = strlen(text);
+    memcpy(p, text, len);
+    p += len;
+    do digits[n++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
     while (n > 0) *p++ = digits[--n];
+    return p;
+}
+
+static void proc_path(char out[64], pid_t pid, const char *what) {
+    char *p = put(out, "/proc/", pid);
     *p++ = '/';
     memcpy(p, what, strlen(what) + 1);
 }
@@ -90,19 +98,18 @@ static bool read_task(pid_t pid, struct task *out) {
     return true;
 }
 
-/* Calls visit for every process of the machine until it says stop. */
-static void each_process(bool (*visit)(void *ctx, pid_t pid), void *ctx) {
-    int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+/* Calls visit for every number among the entries of a folder (all processes of /proc, all threads of a process) until
+ * it says stop. */
+static void each_number(const char *folder, bool (*visit)(void *ctx, pid_t number), void *ctx) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
     _Alignas(8) char buf[DIRENT_B];
-    for (long n; (n = syscall(SYS_getdents64, fd, buf, sizeof buf)) > 0;) {
-        for (long at = 0; at < n;) {
+    bool more = true;
+    for (long n; more && (n = syscall(SYS_getdents64, fd, buf, sizeof buf)) > 0;) {
+        for (long at = 0; more && at < n;) {
             const struct dirent64 *e = (const void *)(buf + at);
-            pid_t pid = pid_of(e->name);
-            if (pid > 0 && !visit(ctx, pid)) {
-                close(fd);
-                return;
-            }
+            pid_t number = pid_of(e->name);
+            if (number > 0) more = visit(ctx, number);
             at += e->reclen;
         }
     }
@@ -112,6 +119,8 @@ static void each_process(bool (*visit)(void *ctx, pid_t pid), void *ctx) {
 struct listing {
     struct task task[TREE_MAX_N];
     size_t n;
+    pid_t of;     /* whose threads' children are being listed */
+    bool refused; /* the kernel lists no children */
 };
 
 static bool list_one(void *ctx, pid_t pid) {
@@ -127,10 +136,10 @@ static bool is_below(const struct listing *l, pid_t pid, pid_t root) {
     return false;
 }
 
-/* Marks the descendants of root: sweeps until nothing changes (parents mostly precede their children). */
-static void list_below(struct listing *l, pid_t root) {
+/* All processes of the machine; sweeps until no descendant is added (parents mostly precede their children). */
+static void list_all(struct listing *l, pid_t root) {
     l->n = 0;
-    each_process(list_one, l);
+    each_number("/proc", list_one, l);
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t i = 0; i < l->n; i++) {
@@ -138,6 +147,56 @@ static void list_below(struct listing *l, pid_t root) {
             if (!t->below && t->pid != root && is_below(l, t->parent, root)) t->below = changed = true;
         }
     }
+}
+
+static void list_child(struct listing *l, pid_t pid) {
+    struct task *t = &l->task[l->n];
+    if (!read_task(pid, t)) return;
+    t->below = true;
+    l->n++;
+}
+
+/* "/proc/PID/task/TID/children": numbers, each followed by a space. */
+static bool children_of_thread(void *ctx, pid_t thread) {
+    struct listing *l = ctx;
+    char path[96], buf[4096];
+    char *p = put(put(path, "/proc/", l->of), "/task/", thread);
+    memcpy(p, "/children", sizeof "/children");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        l->refused |= l->of == getpid(); /* another process may just have ended */
+        return true;
+    }
+    pid_t pid = 0;
+    for (ssize_t n; (n = read(fd, buf, sizeof buf)) > 0;) {
+        for (ssize_t i = 0; i < n && l->n < TREE_MAX_N; i++) {
+            bool digit = buf[i] >= '0' && buf[i] <= '9';
+            if (!digit && pid > 0) list_child(l, pid);
+            pid = digit ? pid * 10 + (buf[i] - '0') : 0;
+        }
+    }
+    close(fd);
+    return true;
+}
+
+static void children_of(struct listing *l, pid_t pid, size_t threads) {
+    l->of = pid;
+    if (threads == 1) {
+        children_of_thread(l, pid);
+        return;
+    }
+    char path[64];
+    proc_path(path, pid, "task");
+    each_number(path, children_of_thread, l);
+}
+
+/* The descendants of root, the caller. One that is moved to another parent during the sweep may be missed. */
+static void list_below(struct listing *l, pid_t root) {
+    l->n = 0;
+    l->refused = false;
+    children_of(l, root, 0);
+    for (size_t i = 0; i < l->n && !l->refused; i++) children_of(l, l->task[i].pid, l->task[i].threads);
+    if (l->refused) list_all(l, root);
 }
 
 void hn_tree_add_up(hn_tree_sum *out) {
@@ -221,7 +280,7 @@ void hn_tree_kill_marked(const char *mark) {
     struct marked m = {mark, 1};
     while (m.n > 0 && hn_now_s() < until_s) {
         m.n = 0;
-        each_process(kill_marked, &m);
+        each_number("/proc", kill_marked, &m);
         if (m.n > 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
 }

@@ -26,7 +26,7 @@ mapfile -t versions < <(printf '%s\n' "${!seen[@]}" | sort -V)
 if [ -z "${HONE_LONG:-}" ] && [ ${#versions[@]} -gt 2 ]; then versions=("${versions[0]}" "${versions[-1]}"); fi
 for version in "${versions[@]}"; do
     path=${seen[$version]}
-    if ! make -s -C "$root" BUILD="$build" PYTHON="$path" python >"$work/log" 2>&1; then
+    if ! make -s -C "$root" BUILD="$build" CFLAGS="-O0 -g" PYTHON="$path" python >"$work/log" 2>&1; then
         tell "not ok" "python $version builds the extension"
         sed 's/^/# /' "$work/log"
         continue

@@ -1,5 +1,6 @@
 /* tests/e2e/faults/faults.c — one program, every way to misbehave: faults MODE [N]. Compiled and run by tests. */
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,14 @@ _Noreturn static void bomb(int n) {
     for (;;) sleep(100);
 }
 
+static void *bomb_of_thread(void *n) { bomb(*(int *)n); }
+
+/* The same from a second thread: its children are no children of the first. */
+static void thread_bomb(int n) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, bomb_of_thread, &n) == 0) pthread_join(thread, NULL);
+}
+
 static int big_file(const char *path) {
     static char block[65536];
     FILE *f = fopen(path, "w");
@@ -71,6 +80,7 @@ int main(int argc, char **argv) {
     if (!strcmp(mode, "flood")) return flood();
     if (!strcmp(mode, "allocate")) allocate();
     if (!strcmp(mode, "bomb")) bomb(atoi(arg));
+    if (!strcmp(mode, "thread_bomb")) thread_bomb(atoi(arg));
     if (!strcmp(mode, "file")) return big_file(arg);
     if (!strcmp(mode, "nan")) printf("latency: %g s\n", (double)NAN);
     if (!strcmp(mode, "wrong")) printf("latency: 0.001 s\ny: 42\n");

@@ -80,6 +80,7 @@ static const struct fault fault[] = {
     {"flood", "flood", NULL, HN_PROC_OUTPUT_LIMIT, 0, "printed more than 32 MiB"},
     {"allocate", "allocate", NULL, HN_PROC_MEMORY_LIMIT, 0, "needed more than 64 MiB of memory"},
     {"bomb", "bomb", "8", HN_PROC_COUNT_LIMIT, 0, "ran more than 20 processes at once"},
+    {"bomb_of_a_thread", "thread_bomb", "8", HN_PROC_COUNT_LIMIT, 0, "ran more than 20 processes at once"},
     {"big_file", "file", "big", HN_PROC_FILE_LIMIT, 0, "wrote a file larger than 1 MiB"},
 };
 

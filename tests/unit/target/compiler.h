@@ -10,7 +10,7 @@
 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* pgo_generate and pgo_use are formats by contract */
 
-enum { N_POINTS = 20 };
+enum { N_POINTS = 20, N_POINTS_SHORT = 6 };
 
 /* Floating point in every shape whose result a careless transformation changes; prints bits. */
 static const char numeric_program[] =
@@ -200,7 +200,7 @@ static inline int test_compiler(const subject *of, const char *compiler, const c
         ok(strstr(want, "sum ") && !strstr(want, "failed"), "compiler/%s_compiles_the_program", compiler);
         rule_seeds(of, t, space, compiler, want);
         pgo_and_lto(of, t, compiler, want);
-        random_points(of, N_POINTS, t, space, compiler, want);
+        random_points(of, getenv("HONE_LONG") ? N_POINTS : N_POINTS_SHORT, t, space, compiler, want);
         free(want);
     } else {
         printf("#   %s\n", err.text);
