@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # bench/precision.sh — models of floats and the same in 8 bits (hone compile --precision int8), in turns: times, sizes, errors;
-# then the fronts of a search for mixed precision (--precision mixed): error, held out and its bound, latency, size.
+# then the fronts of a search for mixed precision (--precision mixed): error, held out and its bound, latency, size;
+# then other quantisers beside hone at equal error (bench/precision_peers.py): ONNX Runtime's, and nncf where it is installed;
+# then the text detector of rapidocr-onnxruntime by what is read of drawn pages (bench/ocr.py).
 #
 # usage: bench/precision.sh
 #   MODELS="mobilenet_v2 resnet50 minilm_l6" (of `hone gen`)    THREADS=1    TIME=2s per turn    ROUNDS=3    BUILD=build
-#   FRONTS="minilm_l6 mobilenet_v2"    POINTS=64 of the engine    CALIBRATE=mse    PARTS="turns fronts": what is done
-# Samples are random: errors say nothing about trained models on real data. Python with numpy makes them.
+#   FRONTS="minilm_l6 mobilenet_v2"    POINTS=64 of the engine    CALIBRATE=mse    PARTS="turns fronts peers ocr": what is done
+#   PEERS="minilm_l6 ocr"    TURNS=60 of each in peers    PAGES=16 of ocr    METRIC_POINTS=24 of ocr
+# Samples are random but for ocr: their errors say nothing about trained models on real data. Python with numpy makes them; peers and ocr
+# take packages of tools/venv.sh bench and wild.
 set -eu
 build=${BUILD:-build}
 hone=${HONE:-$build/hone}
 python=${HONE_PYTHON:-build/venv/bin/python}
 case ${1:-} in
 "") ;;
-*) sed -n '2,9s/^# \{0,1\}//p' "$0"; [ "$1" = --help ] || [ "$1" = -h ]; exit ;;
+*) sed -n '2,14s/^# \{0,1\}//p' "$0"; [ "$1" = --help ] || [ "$1" = -h ]; exit ;;
 esac
 work=$build/bench/precision
 mkdir -p "$work"
@@ -24,9 +28,13 @@ np.savez(f"{sys.argv[1]}/image.npz", x=rng.standard_normal((16, 3, 224, 224)).as
 mask = np.where(np.arange(128) < rng.integers(32, 129, (16, 1, 1, 1)), 0, -10000).astype("f4")
 np.savez(f"{sys.argv[1]}/tokens.npz", ids=rng.integers(0, 30000, (16, 128)), mask=mask)
 PY
-parts=" ${PARTS:-turns fronts} "
+parts=" ${PARTS:-turns fronts peers ocr} "
 [[ $parts == *" turns "* ]] || MODELS=
 [[ $parts == *" fronts "* ]] || FRONTS=
+[[ $parts == *" peers "* ]] || PEERS=
+pages() { # once
+    [ -s "$work/ocr/pages.npz" ] || "$python" bench/ocr.py pages "$work/ocr" "${PAGES:-16}"
+}
 prepare() {
     data=$work/image.npz
     case $1 in minilm* | bert*) data=$work/tokens.npz ;; esac
@@ -49,3 +57,21 @@ for model in ${FRONTS-minilm_l6 mobilenet_v2}; do
     "$hone" compile "$work/$model.onnx" -o "$work/$model-mixed" --precision mixed --data "$data" --points "${POINTS:-64}" \
         --calibrate "${CALIBRATE:-mse}" --threads "${THREADS:-1}" | sed -n '/^front/,/^chosen/p'
 done
+for model in ${PEERS-minilm_l6 ocr}; do
+    if [ "$model" = ocr ]; then
+        pages
+        onnx=$work/ocr/det.onnx data=$work/ocr/pages.npz
+    else
+        prepare "$model"
+        onnx=$work/$model.onnx
+    fi
+    echo "$model, beside other quantisers:"
+    "$python" bench/precision_peers.py "$onnx" "$data" "$work/peers-$model" --threads "${THREADS:-1}" --rounds "${TURNS:-60}" --points "${POINTS:-64}" --hone "$hone"
+done
+if [[ $parts == *" ocr "* ]]; then
+    pages
+    printf 'ocr, by what is read: '
+    "$hone" compile "$work/ocr/det.onnx" -o "$work/ocr/mixed" --precision mixed --data "$work/ocr/pages.npz" --points "${METRIC_POINTS:-24}" \
+        --calibrate "${CALIBRATE:-mse}" --threads "${THREADS:-1}" --max-error "${METRIC_ERROR:-5%}" --metric "$python bench/ocr.py metric $work/ocr" |
+        sed -n '/^front/,/^chosen/p'
+fi
