@@ -1,9 +1,11 @@
 """Trained models from PyPI packages, on real data: speech, an image with text, files of this repository. The answers (segments of
 speech, text, labels) are those of ONNX Runtime. Long: tools/venv.sh wild installs the packages, without what they depend on."""
 import importlib.util
+import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import hone
@@ -17,6 +19,8 @@ signal = pytest.importorskip("scipy.signal")
 ndimage = pytest.importorskip("scipy.ndimage")
 
 ROOT = Path(os.environ.get("HONE_ROOT", Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(ROOT / "bench"))
+from ocr import boxes, pages, planes, read  # noqa: E402
 
 
 def path_of(package, name):
@@ -126,32 +130,6 @@ def page():
     return sheet
 
 
-def planes(image, size):
-    x = np.asarray(image.resize(size, 2), "f4") / 255
-    return ((x - 0.5) / 0.5).transpose(2, 0, 1)[None]
-
-
-def boxes(p):
-    """Lines of text: what the detector marks, grown as its training shrank it; from top to bottom."""
-    labels, _ = ndimage.label(ndimage.binary_dilation(p > 0.3, iterations=2))
-    found = []
-    for rows, columns in ndimage.find_objects(labels):
-        grow = (rows.stop - rows.start) // 2
-        if rows.stop - rows.start > 6:
-            found.append((columns.start - grow, rows.start - grow, columns.stop + grow, rows.stop + grow))
-    return sorted(found, key=lambda b: b[1])
-
-
-def read(p, characters):
-    """The best path of a connectionist classifier, without repetitions and blanks."""
-    best, text, last = p.argmax(-1), "", 0
-    for k in best:
-        if k and k != last:
-            text += characters[k]
-        last = k
-    return text
-
-
 def test_text_in_an_image():
     sheet = page()
     rec = path_of("rapidocr_onnxruntime", "ch_PP-OCRv4_rec_infer.onnx")
@@ -175,23 +153,9 @@ def test_text_in_an_image():
     assert [turns for _, *turns in said[0][1]] == [[0, 1]] * len(LINES)
 
 
-def pages(n, seed):
-    """Sheets with three lines of words each, of varying sizes and greys."""
-    image = pytest.importorskip("PIL.Image")
-    draw, font = pytest.importorskip("PIL.ImageDraw"), pytest.importorskip("PIL.ImageFont")
-    face, rng = str(path_of("matplotlib", "DejaVuSans.ttf")), np.random.default_rng(seed)
-    words = "alpha invoice total 2024 river 17.50 garden quick brown fox Order No. 3381 street window paper light".split()
-    for _ in range(n):
-        sheet = image.new("RGB", (640, 256), tuple(map(int, rng.integers(225, 256, 3))))
-        for i in range(3):
-            draw.Draw(sheet).text((int(rng.integers(10, 60)), 24 + 72 * i), " ".join(rng.choice(words, 3)), tuple(map(int, rng.integers(0, 80, 3))),
-                                  font.truetype(face, int(rng.integers(26, 38))))
-        yield sheet
-
-
 def test_text_found_in_8_bits(tmp_path):
     """The detector in 8 bits, chosen on 16 pages, finds the lines of others: the same text is read in them."""
-    np.savez(tmp_path / "pages.npz", x=np.concatenate([planes(s, s.size) for s in pages(16, 0)]))
+    np.savez(tmp_path / "pages.npz", x=np.concatenate([planes(s, s.size) for s, _ in pages(16, 0)]))
     detector = path_of("rapidocr_onnxruntime", "ch_PP-OCRv4_det_infer.onnx")
     subprocess.run([os.environ.get("HONE", "hone"), "compile", str(detector), "--precision", "int8", "--data", "pages.npz", "-o", "det"],
                    cwd=tmp_path, check=True, capture_output=True)
@@ -204,12 +168,35 @@ def test_text_found_in_8_bits(tmp_path):
         return [read(rec.run(None, {"x": planes(c, (max(48 * c.width // c.height, 48), 48))})[0][0], characters) for c in crops]
 
     n = 0
-    for sheet in [page(), *pages(8, 9)]:
+    for sheet in [page(), *(s for s, _ in pages(8, 9))]:
         x = planes(sheet, sheet.size)
         want = lines(sheet, exact.run(None, {"x": x})[0])
         assert lines(sheet, narrow(x)) == want
         n += len(want)
     assert n >= 24
+
+
+def test_precision_by_what_is_read(tmp_path):
+    """--precision mixed with a metric of its own on drawn pages: a front, and a choice that is proven on pages held out."""
+    pytest.importorskip("PIL.Image")
+    path_of("rapidocr_onnxruntime", "ch_PP-OCRv4_det_infer.onnx"), path_of("matplotlib", "DejaVuSans.ttf")
+    ocr = [sys.executable, str(ROOT / "bench" / "ocr.py")]
+    subprocess.run([*ocr, "pages", str(tmp_path), "12", "small"], check=True)
+    done = subprocess.run([os.environ.get("HONE", "hone"), "compile", "det.onnx", "--precision", "mixed", "--data", "pages.npz", "--calibrate", "minmax",
+                           "--points", "8", "--max-error", "5%", "--metric", " ".join([*ocr, "metric", str(tmp_path)]), "-o", "mixed", "--json"],
+                          cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    front = json.loads(done.stdout)["front"]
+    assert front["samples"] == 9 and front["held_out"] == 3 and len(front["points"]) >= 6, front
+    chosen = next(p for p in front["points"] if p["chosen"])
+    assert chosen["narrow"] >= 1 and chosen["proven"] and chosen["held_bound"] <= 0.05 and front["points"][0]["error"] < 1e-3
+    narrow, x = hone.load(str(tmp_path / "mixed.so")), np.load(tmp_path / "pages.npz")["x"]
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    for i in range(3, 12, 4):
+        np.savez(answers / f"{i:06d}.npz", y=narrow(x[i:i + 1]))
+    said = subprocess.run([*ocr, "metric", str(tmp_path), str(answers)], check=True, capture_output=True, text=True)
+    assert float(said.stdout) <= 0.05
 
 
 # --- files
