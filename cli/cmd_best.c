@@ -98,6 +98,8 @@ static hone_rc print_one(const cli *c, const renderer *x, hone_err *err) {
     hone_rc rc = flags_of(x, &m, err);
     if (rc) return rc;
     if (m.pgo) fprintf(stderr, "hone: this build is profile-guided: these flags are half of it, see --command\n");
+    if (m.by_file)
+        fprintf(stderr, "hone: files have flags of their own behind these, which `hone cc` applies:\n%s\n", m.by_file);
     if (m.post_link) fprintf(stderr, "hone: behind the link comes `%s`, which takes a profile\n", m.post_link);
     if (cli_given(c, "rsp"))
         rc = put_rsp(&m, err);
@@ -138,6 +140,7 @@ static hone_rc print_json(cli *c, const cli_record *r, const renderer *x, hone_e
     cli_json_close(&j);
     cli_json_kbool(&j, "pgo", m.pgo);
     if (m.post_link) cli_json_ktext(&j, "post_link", m.post_link);
+    if (m.by_file) cli_json_ktext(&j, "by_file", m.by_file);
     cli_json_ktext(&j, "command", text);
     cli_json_end(&j);
     hone_free(text);

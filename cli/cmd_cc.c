@@ -103,16 +103,65 @@ static hone_rc profile_word(const cli *c, const hone_controls *controls, const c
 
 /* --- the command ----------------------------------------------------------------------------------------------- */
 
-/* Response files and flags of the user first: of two that disagree the later one counts. */
-static void run(const cli *c, const hone_controls *controls, const char *profile) {
+/* Is `arg` the file that the workload's build calls `name`: the same, or a path that ends in it? */
+static bool is_file(const char *arg, const char *name) {
+    while (strncmp(name, "./", 2) == 0) name += 2;
+    size_t n = strlen(arg), m = strlen(name);
+    return ends_with(arg, name) && (n == m || arg[n - m - 1] == '/');
+}
+
+static bool compiles_one(const cli *c) {
+    bool only = false;
+    for (size_t i = 1; i < c->n_args; i++) only |= strcmp(c->arg[i], "-c") == 0 || strcmp(c->arg[i], "-S") == 0;
+    return only;
+}
+
+/* Flags of the one file that the call compiles; NULL: it has none of its own. A call that compiles several of which
+ * one has some cannot be served. */
+static hone_rc file_flags(const cli *c, const hone_controls *controls, const char **flags, hone_err *err) {
+    *flags = NULL;
+    for (size_t i = 1; i < c->n_args; i++)
+        for (size_t k = 0; k < controls->n_files; k++) {
+            if (!is_file(c->arg[i], controls->file[k].name)) continue;
+            if (*flags || !compiles_one(c))
+                return cli_fail(err, HONE_E_UNSUPPORTED,
+                                "'%s' has controls of its own: compile each file by a call with -c, then link",
+                                controls->file[k].name);
+            *flags = controls->file[k].value;
+        }
+    return HONE_OK;
+}
+
+/* The next word of a line as hone writes it: plain, or in single quotes. Ends `at` behind it; NULL: there is none. */
+static char *next_word(char **at) {
+    char *from = *at + strspn(*at, " "), *to = from, *p = from;
+    if (!*p) return NULL;
+    for (bool quoted = false; *p && (quoted || *p != ' '); p++) {
+        if (*p == '\'')
+            quoted = !quoted;
+        else if (*p == '\\' && !quoted && p[1])
+            *to++ = *++p;
+        else
+            *to++ = *p;
+    }
+    *at = *p ? p + 1 : p;
+    *to = 0;
+    return from;
+}
+
+/* Response files and flags of the user first, a file's own last: of two that disagree the later one counts. */
+static void run(const cli *c, const hone_controls *controls, const char *own, const char *profile) {
     size_t n = 0;
-    const char **argv = cli_alloc(c->n_args + controls->n_flags + 2, sizeof *argv);
+    char *line = cli_strdup(own ? own : ""), *at = line, *word;
+    const char **argv = cli_alloc(c->n_args + controls->n_flags + strlen(line) + 2, sizeof *argv);
     for (size_t i = 0; i < c->n_args; i++) argv[n++] = c->arg[i];
     for (size_t i = 0; i < controls->n_flags; i++) argv[n++] = controls->flag[i];
+    while ((word = next_word(&at))) argv[n++] = word;
     if (profile) argv[n++] = profile;
     fflush(NULL);
     execvp(argv[0], (char **)(uintptr_t)argv);
     free(argv);
+    free(line);
 }
 
 /* Is the call only a query (such as --version) whose answer no flag changes? Builds make such calls before they
@@ -138,11 +187,13 @@ static hone_rc run_cc(cli *c, hone_err *err) {
     if (rc) return rc;
     bool ask = asks_only(c);
     if (cli_text(c, "key", NULL)) rc = hone_controls_verify(file, cli_text(c, "key", NULL), err);
+    const char *own = NULL;
     if (ask) controls->n_flags = 0;
+    if (!rc && !ask) rc = file_flags(c, controls, &own, err);
     if (!rc && !ask) rc = check_compiler(c, controls, file, err);
     if (!rc && !ask) rc = profile_word(c, controls, file, &profile, err);
     if (!rc) {
-        run(c, controls, profile);
+        run(c, controls, own, profile);
         rc = cli_fail(err, HONE_E_TOOL, "cannot run compiler '%s': %s", c->arg[0], strerror(errno));
     }
     free(profile);
@@ -168,7 +219,8 @@ const cli_command cli_cmd_cc = {
     "Runs the compiler with its own arguments and, behind them, the flags of the controls file, so that of two that "
     "disagree (`-O2` and `-O3`) the file's counts; -D for application parameters are among them. Variables "
     "that the program is to run with (`environment` of the file) are not set: they are for its runs. The compiler's "
-    "own exit status, output and errors are passed on. What names the "
+    "own exit status, output and errors are passed on. A file that has flags of its own (`files`) gets them behind "
+    "the others where a call with -c compiles it. What names the "
     "compiler "
     "in a makefile can name this: `CC=\"hone cc --controls softmax.hone -- gcc\"`.\n\n"
     "Another compiler than the one the controls were proven with (its version, its binaries) is refused with exit "

@@ -182,6 +182,21 @@ static void check_counters(findings *f) {
          NULL);
 }
 
+static void check_profiles(findings *f) {
+    hone_post_link_tool tool;
+    hone_err why;
+    if (hone_post_link_find("bolt", &tool, &why))
+        note(f, NOTE, "bolt", cli_strdup(why.text),
+             "`post_link: bolt` of a workload lays a linked program out by a profile of its branches", "bolt-19");
+    else
+        note(f, GOOD, "bolt", cli_format("%s, version %s, by instrumentation", tool.command, tool.version), NULL, NULL);
+    bool recorded = hone_machine_records_branches();
+    note(f, recorded ? GOOD : NOTE, "branch records",
+         cli_strdup(recorded ? "kept by the processor (perf); hone's profiles do not use them"
+                             : "none: profiles are made by instrumented programs, as hone makes them"),
+         recorded ? NULL : "a processor with branch records, not in a virtual machine, and perf's permission", NULL);
+}
+
 static void check_confinement(findings *f) {
     hone_confinement c;
     hone_process_confinement(&c);
@@ -466,6 +481,7 @@ static hone_rc run_doctor(cli *c, hone_err *err) {
     check_clock(&f);
     check_noise(&f);
     check_counters(&f);
+    check_profiles(&f);
     check_confinement(&f);
     check_disk(&f);
     if (c->json)

@@ -38,6 +38,7 @@ static hone_rc flags_of(const hone_workload *w, const hone_space *space, const c
     for (size_t i = 0; i < m.n_env; i++) add(out, cli_strdup(m.env[i]));
     if (m.pgo) add(out, cli_strdup("profile-guided"));
     if (m.post_link) add(out, cli_strdup(m.post_link));
+    if (m.by_file) add(out, cli_strdup(m.by_file));
     hone_command_free(&m);
     return HONE_OK;
 }

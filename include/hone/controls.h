@@ -94,6 +94,10 @@ typedef struct hone_controls {
     /* What the linked program goes through: stage ("bolt"), command, version, hash, options. None: nothing. */
     hone_pair *post_link;
     size_t n_post_link;
+    /* Files that have flags of their own behind those of the program: the name, as the build command has it, and the
+     * flags, as words for the shell. None: no file has. */
+    hone_pair *file;
+    size_t n_files;
 } hone_controls;
 
 /* All strings and arrays of *c are borrowed while the functions below run. label names the text in messages. */

@@ -26,6 +26,8 @@ typedef struct hone_machine {
     char hash[33];     /* of cpu, features, kernel release and memory size: part of a record's key */
 } hone_machine;
 HONE_API void hone_machine_get(hone_machine *out);
+/* Can a program's taken branches be recorded by the processor (perf), which profiles need that cost next to nothing? */
+HONE_API bool hone_machine_records_branches(void);
 
 /* Noise of this machine now: a fixed compute kernel timed n_rep times on the pinned core. */
 typedef struct hone_noise {

@@ -70,6 +70,7 @@ typedef struct hone_target_options {
     /* What no part of the program reads, HONE_UNREAD_*: controls that leave just that out are offered without
      * `numeric`, tagged `unread`, with the value that leaves it out alone. */
     unsigned unread;
+    bool own; /* of a single file, over what the program has: each may be absent, and none is of the whole program */
 } hone_target_options;
 static inline hone_target_options hone_target_defaults(void) {
     hone_target_options o = HONE_ZERO;
@@ -109,6 +110,7 @@ typedef struct hone_command {
     const char *pgo_generate, *pgo_use; /* format strings with one %s: the profile folder or file */
     void *block;
     const char *post_link; /* the tool that the linked program goes through, and its options; NULL: none */
+    const char *by_file;   /* "NAME: FLAGS" a line, of files that have flags of their own behind these; NULL: none */
 } hone_command;
 /* Renders `point`, a point of `space`, whose parameters of this target carry `prefix.` (NULL: none). Only active,
  * present genes give flags; parameters of other prefixes are ignored. Flags of the floating-point contract come
@@ -139,6 +141,13 @@ HONE_API const char *const *hone_family_kernel_flags(const char *family);
 /* The flag by which this command makes code for another processor ("aarch64"); NULL: it needs none. */
 HONE_API const char *hone_family_cross_flag(const char *command, const char *processor);
 HONE_API hone_rc hone_family_installed(const char *family, char ***names, size_t *n, hone_err *err);
+
+/* The tool of a stage behind the linker ("bolt"), as `post_link` of a workload would take it. E_TOOL says what is
+ * missing, E_NOTFOUND that there is no such stage. */
+typedef struct hone_post_link_tool {
+    char command[32], version[32], path[512];
+} hone_post_link_tool;
+HONE_API hone_rc hone_post_link_find(const char *stage, hone_post_link_tool *out, hone_err *err);
 
 #ifdef __cplusplus
 }

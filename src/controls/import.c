@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "controls/key.h"
 #include "record/controls_file.h"
+#include "space/withheld.h"
 #include "tune/plan.h"
 
 #include <hone/check.h>
@@ -48,7 +49,7 @@ static hone_rc take(importer *m, double *scratch, const char *name, json_t *valu
     free(text);
     if (rc == HONE_E_NOMEM) return nomem(err);
     char *dumped = rc ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    bool unknown = hone_space_find(m->plan->space, name) == SIZE_MAX;
+    bool unknown = hone_space_find(m->plan->space, name) == SIZE_MAX && !hn_space_withheld(m->plan->space, name);
     if (rc) drop(m, shown, dumped ? dumped : "?", unknown ? "the space has no such parameter" : why.text);
     free(dumped);
     if (!rc && json_object_set(m->point, name, value)) return nomem(err);

@@ -165,6 +165,13 @@ static void add_space(rules *r, const hone_workload *w) {
     if (w->controls && w->all_controls) hn_str_add(&s, ", all");
     rule_str(r, "controls", &s);
     if (w->bolt) rule(r, "post link", "bolt");
+    if (w->n_files_named) {
+        s = (hn_str){0};
+        for (size_t i = 0; i < w->n_files_named; i++) hn_str_addf(&s, "%s%s", i ? ", " : "", w->file_named[i]);
+        rule_str(r, "controls of single files", &s);
+    } else if (w->per_file) {
+        rule(r, "controls of single files", hn_format(r->a, "the %zu hottest", w->per_file));
+    }
     add_params(r, w);
 }
 
@@ -219,7 +226,7 @@ static const char *words(hn_arena *a, const char *text) {
 }
 
 hone_rc hn_key_workload(const hone_workload *w, hone_controls *c, hn_arena *a, hone_err *err) {
-    enum { PLAIN_RULES = 13 };
+    enum { PLAIN_RULES = 14 };
     char hex[33];
     size_t most = PLAIN_RULES + w->n_limit_rules;
     if (w->params) most += hone_space_n_params(w->params) + hone_space_n_constraints(w->params);

@@ -81,6 +81,23 @@ static hone_rc add_post_link(maker *m, const hn_recipe *r, hone_err *err) {
     return hn_arena_ok(m->a) ? HONE_OK : nomem(err);
 }
 
+/* Flags of single files, as words for the shell. */
+static hone_rc add_files(maker *m, const hn_recipe *r, hone_err *err) {
+    m->c->file = HN_NEW_N(m->a, hone_pair, r->n_files + 1);
+    for (size_t i = 0; m->c->file && i < r->n_files; i++) {
+        hn_str s = {0};
+        for (size_t k = 0; k < r->file[i].n_flags; k++) {
+            hn_str_add(&s, k ? " " : "");
+            hn_str_add_shell(&s, r->file[i].flag[k]);
+        }
+        m->c->file[m->c->n_files++] =
+            (hone_pair){hn_strdup(m->a, r->file[i].name), s.failed ? NULL : hn_strdup(m->a, s.text ? s.text : "")};
+        if (s.failed) m->a->failed = true;
+        hn_str_free(&s);
+    }
+    return hn_arena_ok(m->a) ? HONE_OK : nomem(err);
+}
+
 static hone_rc add_what(maker *m, hone_err *err) {
     const hn_plan *plan = m->plan;
     hn_recipe r;
@@ -94,6 +111,7 @@ static hone_rc add_what(maker *m, hone_err *err) {
     m->c->pgo = r.pgo;
     rc = add_words(m, &r, err);
     if (!rc) rc = add_post_link(m, &r, err);
+    if (!rc) rc = add_files(m, &r, err);
     hn_recipe_free(&r);
     if (!rc) rc = hone_point_to_json(plan->space, m->point, &json, err);
     if (rc) return rc;

@@ -151,3 +151,5 @@ void hone_machine_get(hone_machine *out) {
     make_hash(&m, &facts);
     *out = m;
 }
+
+bool hone_machine_records_branches(void) { return hn_proc_offers_branches(); }

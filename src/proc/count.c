@@ -25,6 +25,23 @@ int hn_count_open(void) {
     return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+bool hn_proc_offers_branches(void) {
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_HARDWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_HW_CPU_CYCLES,
+        .sample_period = 1000000,
+        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_BRANCH_STACK,
+        .branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY,
+        .disabled = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
+
 /* Scaled up where the kernel had to share the counter (enabled / running). */
 double hn_count_read(int fd) {
     uint64_t v[3] = {0};

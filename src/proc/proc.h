@@ -95,6 +95,8 @@ typedef struct hn_proc_offer {
     bool cgroup;    /* a cgroup can be made for a child */
 } hn_proc_offer;
 hn_proc_offer hn_proc_offers(void);
+/* Does the processor record the branches that a program takes? */
+bool hn_proc_offers_branches(void);
 /* How far this machine can confine a run, tried out in a process of its own. *version: Landlock's, 0 for none. */
 unsigned hn_proc_confines(int *version);
 

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "space/space_int.h"
+#include "space/withheld.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -180,7 +181,22 @@ static hone_rc read_gene(const hone_space *s, size_t i, const json_t *v, double 
     }
 }
 
+hone_rc hn_space_withhold(hone_space *space, const char *prefix, const char *why, hone_err *err) {
+    if (space->n_withheld == HN_WITHHELD_MOST) return HONE_OK;
+    space->withheld[space->n_withheld] = hn_strdup(&space->arena, prefix);
+    space->withheld_why[space->n_withheld++] = hn_strdup(&space->arena, why);
+    return hn_arena_ok(&space->arena) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+const char *hn_space_withheld(const hone_space *space, const char *name) {
+    for (size_t i = 0; i < space->n_withheld; i++)
+        if (!strncmp(name, space->withheld[i], strlen(space->withheld[i]))) return space->withheld_why[i];
+    return NULL;
+}
+
 static hone_rc unknown_name(const hone_space *s, const char *name, hone_err *err) {
+    const char *why = hn_space_withheld(s, name);
+    if (why) return hn_fail(err, HONE_E_UNSUPPORTED, "'%.200s' is withheld here: %.500s", name, why);
     const char **all = malloc((s->n_params + 1) * sizeof *all);
     if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory reading a point");
     for (size_t i = 0; i < s->n_params; i++) all[i] = s->param[i].name;

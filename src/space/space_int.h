@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "space/expr.h"
+#include "space/withheld.h"
 
 #include <hone/space.h>
 
@@ -69,6 +70,8 @@ struct hone_space {
     uint32_t *name_table; /* open addressing: parameter index + 1, 0 = free */
     size_t name_room;
     size_t n_slots, n_values;
+    const char *withheld[HN_WITHHELD_MOST], *withheld_why[HN_WITHHELD_MOST]; /* prefixes, reasons: withheld.h */
+    size_t n_withheld;
     /* set by seal */
     hn_gene *gene;
     hn_cond *cond;

@@ -1,6 +1,7 @@
 /* target/bolt.c — see bolt.h. */
 #include "target/bolt.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "target/target_int.h"
@@ -70,6 +71,24 @@ bool hn_bolt_find(hn_arena *a, hn_bolt *out, const char **why) {
         if (fine) return true;
     }
     return false;
+}
+
+hone_rc hone_post_link_find(const char *stage, hone_post_link_tool *out, hone_err *err) {
+    hn_arena a = {0};
+    hn_bolt b;
+    const char *why;
+    if (strcmp(stage, "bolt")) return hn_fail(err, HONE_E_NOTFOUND, "there is no stage '%s'; there is bolt", stage);
+    bool there = hn_bolt_find(&a, &b, &why), fits = hn_arena_ok(&a);
+    hone_rc rc = !fits    ? hn_fail(err, HONE_E_NOMEM, "out of memory")
+                 : !there ? hn_fail(err, HONE_E_TOOL, "%s", why)
+                          : HONE_OK;
+    if (!rc) {
+        snprintf(out->command, sizeof out->command, "%s", b.command);
+        snprintf(out->version, sizeof out->version, "%s", b.version);
+        snprintf(out->path, sizeof out->path, "%s", b.path);
+    }
+    hn_arena_free(&a);
+    return rc;
 }
 
 /* --- options ------------------------------------------------------------------------------------------------------ */

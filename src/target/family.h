@@ -202,4 +202,8 @@ const hn_language *hn_language_of(const char *path, const hn_family **family);
 /* Does the text match one of the patterns, separated by |? */
 bool hn_matches(const char *patterns, const char *text);
 
+/* What the present genes under `prefix.` say, without level or contract of their own. */
+void hn_target_words(const hone_target *t, const hone_space *space, const char *prefix, const double *point,
+                     hn_flags *out);
+
 #endif

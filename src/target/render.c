@@ -75,6 +75,12 @@ static hone_rc pack(const hn_flags *f, hone_command *out, hone_err *err) {
     return HONE_OK;
 }
 
+void hn_target_words(const hone_target *t, const hone_space *space, const char *prefix, const double *point,
+                     hn_flags *out) {
+    renderer r = {.t = t, .space = space, .point = point, .prefix = prefix, .flags = out};
+    genes(&r, false);
+}
+
 hone_rc hone_target_render(const hone_target *t, const hone_space *space, const char *prefix, const double *point,
                            hone_fp fp, hone_command *out, hone_err *err) {
     if ((unsigned)fp >= HONE_N_FP)

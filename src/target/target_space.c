@@ -41,7 +41,7 @@ static hone_rc add(const hone_target *t, hone_space *space, const hn_control *c,
                    hone_err *err) {
     bool lto = !strcmp(c->name, "lto"), pgo = !strcmp(c->name, "pgo");
     const hn_unread *unread = c->cls == HN_NUMERIC && !o->numeric ? unread_row(t, c, o->unread) : NULL;
-    if ((lto && !o->lto) || (pgo && !o->pgo)) return HONE_OK;
+    if ((lto && !o->lto) || (pgo && !o->pgo) || ((lto || pgo) && o->own)) return HONE_OK;
     if (c->cls == HN_NUMERIC && !o->numeric && !unread) return HONE_OK;
     bool file = hn_control_takes_file(c);
     if (file && !o->n_files) return HONE_OK;
@@ -64,7 +64,7 @@ static hone_rc add(const hone_target *t, hone_space *space, const hn_control *c,
         p.values = file ? o->files : c->value;
         p.n_values = file ? o->n_files : c->n_values;
         if (unread) p.values = &unread->value, p.n_values = 1;
-        if (!strcmp(c->name, t->family->level)) {
+        if (!strcmp(c->name, t->family->level) && !o->own) {
             p.optional = false;
             p.knockout = 0;
             p.dflt = level_default(c);

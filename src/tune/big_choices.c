@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "tune/post_link.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,12 +14,12 @@
 enum { COMBINATIONS_MOST = 6000, SPARE_RUNS = 3, VALUES_MOST = 2 };
 /* Standard deviations of effects, in logarithms: how much each kind of choice may bring. */
 static const double sd_fast = 0.5, sd_contract = 0.1, sd_compiler = 0.2, sd_level = 0.15, sd_low_level = 0.08,
-                    sd_control = 0.1, sd_unread = 0.3, sd_others = 0.08;
+                    sd_control = 0.1, sd_unread = 0.3, sd_others = 0.08, sd_post_link = 0.1;
 /* A measurement of the design, while nothing is known of the machine. */
 static const double design_noise = 0.02;
 /* Link-time optimisation builds slowly, and a profile needs two builds and a run; at a low level of optimisation most
  * programs are slow, and what else is chosen matters less. */
-static const double cost_lto = 1.5, cost_pgo = 3, cost_low_level = 3;
+static const double cost_lto = 1.5, cost_pgo = 3, cost_low_level = 3, cost_post_link = 2;
 static const char linked[] = "lto", profiled[] = "pgo";
 
 /* --- which choices there are ----------------------------------------------------------------------------------------
@@ -141,6 +142,12 @@ static void add_controls(hn_big_choices *c) {
     }
 }
 
+/* BOLT with the options that are known to pay. */
+static void add_post_link(hn_big_choices *c) {
+    hn_big_choice *x = c->plan->post_link ? add_choice(c, HN_CHOICE_POST_LINK, HN_POST_LINK, "off") : NULL;
+    add_value(c, x, "on", sd_post_link);
+}
+
 static bool is_choice(const hn_big_choices *c, const char *name) {
     const hn_family *f = hn_target_family(c->plan->target[0]);
     if (!strcmp(name, f->level) || !strcmp(name, f->arch)) return true;
@@ -181,6 +188,7 @@ static bool offers(const hn_big_choices *c, size_t t, const hn_big_choice *choic
     const char *value = choice->value[level];
     switch (choice->kind) {
     case HN_CHOICE_COMPILER: return true;
+    case HN_CHOICE_POST_LINK: return !level || hn_post_link_serves(plan, t);
     case HN_CHOICE_FP:
         for (int fp = 0; level && fp < HONE_N_FP; fp++)
             if (!strcmp(hone_fp_name((hone_fp)fp), value)) return f->contract[fp] != NULL;
@@ -199,6 +207,7 @@ static double cost_of(const hn_big_choices *c, const hn_combination *x) {
         bool on = x->level[i] && !strcmp(value_of(c, x, i), "on");
         if (on && !strcmp(c->item[i].name, linked)) cost *= cost_lto;
         if (on && !strcmp(c->item[i].name, profiled)) cost *= cost_pgo;
+        if (on && c->item[i].kind == HN_CHOICE_POST_LINK) cost *= cost_post_link;
         bool low = c->item[i].kind == HN_CHOICE_LEVEL && x->level[i] && c->factors.sd[i][x->level[i]] < sd_level;
         if (low) cost *= cost_low_level;
     }
@@ -245,13 +254,14 @@ static hone_rc list_combinations(hn_big_choices *c, hone_err *err) {
 
 hone_rc hn_big_choices_open(const hn_plan *plan, hn_big_choices *out, hone_err *err) {
     *out = (hn_big_choices){.plan = plan};
-    if (!plan->w->controls || !plan->n_targets) return HONE_OK;
+    if ((!plan->w->controls && !plan->post_link) || !plan->n_targets) return HONE_OK;
     hone_rc rc = hn_plan_parts(plan, hone_target_levels, &out->level, err);
     if (rc) return rc;
     add_compilers(out);
     add_contracts(out);
     add_levels(out);
     add_controls(out);
+    add_post_link(out);
     add_others(out);
     rc = list_combinations(out, err);
     if (rc) hn_big_choices_close(out);
@@ -279,6 +289,7 @@ static void set_choices(const hn_big_choices *c, const hn_combination *x, size_t
         const char *value = value_of(c, x, i);
         if (c->item[i].kind == HN_CHOICE_FP) hn_plan_set(plan->space, point, plan->i_fp, value);
         if (c->item[i].kind == HN_CHOICE_LEVEL) hn_plan_set(plan->space, point, level_gene(plan, t), value);
+        if (c->item[i].kind == HN_CHOICE_POST_LINK && x->level[i]) hn_post_link_set(plan, 0, point);
         if (c->item[i].kind != HN_CHOICE_CONTROL) continue;
         size_t at = hn_plan_control(plan, t, c->item[i].name);
         if (at == SIZE_MAX) continue;
@@ -408,6 +419,7 @@ static const char *words_of(hn_big_choices *c, const hn_big_choice *x, const cha
         if (!strcmp(value, hone_fp_name((hone_fp)fp))) return contract[fp];
     if (x->kind == HN_CHOICE_OTHERS) return "without the baseline's other options";
     if (x->kind == HN_CHOICE_COMPILER) return value;
+    if (x->kind == HN_CHOICE_POST_LINK) return "BOLT behind the linker";
     if (!strcmp(x->name, linked)) return hn_format(&c->arena, "%slink-time optimisation", with);
     if (!strcmp(x->name, profiled)) return hn_format(&c->arena, "%sprofile-guided optimisation", with);
     if (!*value) return hn_format(&c->arena, "without %s", spelled(c, x->name, x->value[0]));

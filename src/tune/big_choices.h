@@ -1,6 +1,6 @@
 /* tune/big_choices.h — the big choices of a search: compiler, floating-point contract, level, and what the compilers'
- * families name (vector width, unrolling, link-time optimisation, profiles), crossed in a small designed experiment
- * (experiment/factorial.h) with everything else as in the baseline.
+ * families name (vector width, unrolling, link-time optimisation, profiles), BOLT where it is offered, crossed in a
+ * small designed experiment (experiment/factorial.h) with everything else as in the baseline.
  *
  * Level 0 of every choice is the baseline's. A control of one name is one choice, whichever compilers have it.
  * Owns: nothing of the plan.   Errors: E_NOMEM.
@@ -15,12 +15,13 @@ typedef enum hn_big_choice_kind {
     HN_CHOICE_COMPILER,
     HN_CHOICE_FP,
     HN_CHOICE_LEVEL,
-    HN_CHOICE_CONTROL, /* a row of the family's `choices`, lto, pgo */
-    HN_CHOICE_OTHERS,  /* the baseline's other controls: kept, or left out */
+    HN_CHOICE_CONTROL,   /* a row of the family's `choices`, lto, pgo */
+    HN_CHOICE_POST_LINK, /* BOLT with its first combination of options (post_link.h) */
+    HN_CHOICE_OTHERS,    /* the baseline's other controls: kept, or left out */
 } hn_big_choice_kind;
 typedef struct hn_big_choice {
     hn_big_choice_kind kind;
-    const char *name; /* stored: "compiler", "fp", "level", "others", a control's name */
+    const char *name; /* stored: "compiler", "fp", "level", "others", "post.bolt", a control's name */
     size_t n;
     const char *value[HN_LEVELS]; /* "": absent */
 } hn_big_choice;

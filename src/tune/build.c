@@ -130,6 +130,8 @@ uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_bui
     }
     for (size_t i = 0; r->env && r->env[i]; i++) hn_hash_text(&h, r->env[i]);
     for (size_t i = 0; !*b->object_hash && i < r->n_flags; i++) hn_hash_text(&h, r->flag[i]);
+    for (size_t i = 0; !*b->object_hash && i < r->n_files; i++)
+        for (size_t k = 0; k < r->file[i].n_flags; k++) hn_hash_text(&h, r->file[i].flag[k]);
     hn_hash_end(&h, hex);
     hex[16] = 0;
     return strtoull(hex, NULL, 16);
@@ -158,6 +160,7 @@ typedef struct job {
     step_kind kind;       /* of the running step */
     char profile[33];     /* key of the linked program's profile */
     bool recalled;        /* the profile was kept from an earlier build */
+    bool waits;           /* for its turn to be laid out: another build may be making its profile */
     bool read;            /* its device code was looked at */
     hn_cut_build *pieces; /* of a command that was cut; then proc is NULL */
     hn_proc **part;       /* those that run, by their number */
@@ -270,14 +273,15 @@ static void drop_pieces(job *j) {
     j->part = NULL;
 }
 
-/* Objects are kept where nothing but the program counts of a build. */
+/* Objects are kept where nothing but the program counts of a build. A file's own flags need pieces in any case. */
 static void cut(const hn_build_config *cfg, job *j) {
+    bool must = j->r->n_files && (j->kind == COMPILE || j->kind == RECOMPILE);
     bool may = j->kind == COMPILE && j->n_linking == 1 && !hn_code_is_read(cfg->w);
     for (size_t k = 0; k < hn_n_quantities(cfg->w); k++)
         may &= hn_quantity_at(cfg->w, k)->source != HN_FROM_COMPILE_TIME;
     char *store = may ? hn_path_join(cfg->root, OBJECTS) : NULL;
     char *cache = may ? hn_build_cache(cfg->options, OBJECTS) : NULL;
-    if (store) j->pieces = hn_cut_build_of(j->r, j->command.text, j->b->dir, store, cache);
+    if (store || must) j->pieces = hn_cut_build_of(j->r, j->command.text, j->b->dir, store, cache);
     free(store);
     free(cache);
     if (j->pieces && !(j->part = calloc(hn_cut_build_n(j->pieces), sizeof(hn_proc *)))) drop_pieces(j);
@@ -288,6 +292,12 @@ static hone_rc start_step(const hn_build_config *cfg, job *j, hone_err *err) {
     hone_rc rc = step_text(cfg, j, err);
     if (rc) return rc;
     cut(cfg, j);
+    if (!j->pieces && j->r->n_files && (j->kind == COMPILE || j->kind == RECOMPILE)) {
+        j->b->cls = HONE_BUILD_ERROR;
+        snprintf(j->b->detail, sizeof j->b->detail,
+                 "controls of single files need a build command that is one call of the compiler on several files");
+        return HONE_OK;
+    }
     return j->pieces ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
 }
 
@@ -359,12 +369,17 @@ static bool merge_profile(const hn_build_config *cfg, job *j) {
 /* The program was linked: its profile may be known. */
 static void enter_post_link(const hn_build_config *cfg, job *j) {
     char hex[33] = "", *path = hn_path_join(j->b->dir, PROGRAM);
-    if (path && !hn_object_hash(path, hex, NULL)) {
-        hn_post_link_key(cfg, j->r, hex, j->profile);
-        j->recalled = hn_post_link_recall(cfg, j->profile, j->b->dir);
-    }
+    if (path && !hn_object_hash(path, hex, NULL)) hn_post_link_key(cfg, j->r, hex, j->profile);
     free(path);
+    j->waits = true;
+}
+
+/* The profile is there by now, or is made by this build. */
+static hone_rc leave_waiting(const hn_build_config *cfg, job *j, hone_err *err) {
+    j->waits = false;
+    j->recalled = *j->profile && hn_post_link_recall(cfg, j->profile, j->b->dir);
     if (j->recalled) j->step = j->n_steps - 1;
+    return start_step(cfg, j, err);
 }
 
 /* A step ended well: the next one, or the build is over. */
@@ -375,8 +390,9 @@ static hone_rc go_on(const hn_build_config *cfg, job *j, hone_err *err) {
         return HONE_OK;
     }
     if (j->r->pgo && j->step + 1 == j->n_linking && !merge_profile(cfg, j)) return HONE_OK;
-    if (j->step == j->n_linking) enter_post_link(cfg, j);
-    return start_step(cfg, j, err);
+    if (j->step != j->n_linking) return start_step(cfg, j, err);
+    enter_post_link(cfg, j);
+    return HONE_OK;
 }
 
 /* Takes the finished step. */
@@ -405,7 +421,8 @@ static hone_rc end_piece(const hn_build_config *cfg, job *j, size_t i, hone_err 
     hn_proc_collect(j->part[i], &r);
     j->part[i] = NULL;
     j->b->build_s += r.wall_s;
-    bool well = r.end == HN_PROC_EXITED && r.code == 0, limited = r.end != HN_PROC_EXITED && r.end != HN_PROC_SIGNALED;
+    bool well = r.end == HN_PROC_EXITED && r.code == 0,
+         limited = (r.end != HN_PROC_EXITED && r.end != HN_PROC_SIGNALED) || (!well && j->r->n_files);
     if (limited) fail_build(j, &r);
     hn_proc_result_free(&r);
     bool fine = hn_cut_build_ended(j->pieces, i, well);
@@ -414,7 +431,7 @@ static hone_rc end_piece(const hn_build_config *cfg, job *j, size_t i, hone_err 
     if (fine && cfg->objects) count(cfg->objects, j->b);
     drop_pieces(j);
     if (fine) return go_on(cfg, j, err);
-    return limited ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
+    return limited || j->r->n_files ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
 }
 
 /* --- several at a time -------------------------------------------------------------------------------------------- */
@@ -438,7 +455,27 @@ struct hn_builds {
 
 static job *job_at(const hn_builds *s, size_t k) { return &s->job[k % s->most]; }
 
-static bool is_over(const job *j) { return !j->proc && !j->pieces; }
+static bool is_over(const job *j) { return !j->proc && !j->pieces && !j->waits; }
+
+/* Is the profile of a build that waits being made by another one? */
+static bool is_being_made(const hn_builds *s, const job *waiting) {
+    for (size_t k = s->first; k < s->begun; k++) {
+        const job *j = job_at(s, k);
+        if (j->proc && j->step >= j->n_linking && !j->recalled && !strcmp(j->profile, waiting->profile)) return true;
+    }
+    return false;
+}
+
+/* One that waited; *any: there was one. */
+static hone_rc start_waiting(hn_builds *s, bool *any, hone_err *err) {
+    for (size_t k = s->first; k < s->begun; k++) {
+        job *j = job_at(s, k);
+        if (!j->waits || (*j->profile && is_being_made(s, j))) continue;
+        *any = true;
+        return leave_waiting(s->cfg, j, err);
+    }
+    return HONE_OK;
+}
 
 hone_rc hn_builds_open(const hn_build_config *cfg, size_t most, hn_builds **out, hone_err *err) {
     hn_builds *s = calloc(1, sizeof *s);
@@ -506,6 +543,8 @@ static void list_live(hn_builds *s) {
 /* Starts one more process: a piece of a build that has begun, else the next build. *any: there was one to start. */
 static hone_rc start_one(hn_builds *s, bool *any, hone_err *err) {
     *any = false;
+    hone_rc waited = start_waiting(s, any, err);
+    if (waited) return waited;
     for (size_t k = s->first; k < s->begun && !*any; k++) {
         hone_rc rc = start_piece(s->cfg, job_at(s, k), any, err);
         if (rc) return rc;

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/options.h"
+#include "tune/cut_build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,13 @@ hone_rc hone_workload_command(const hone_workload *workload, const hone_space *s
             hn_str_add_shell(&flags, r.flag[i]);
         }
         rc = hn_recipe_expand(workload, &r, workload->build, flags.text ? flags.text : "", NULL, NULL, &line, err);
+        if (!rc && r.n_files) {
+            hn_str pieces = {0};
+            if (hn_cut_build_commands(&r, line.text ? line.text : "", &pieces)) {
+                hn_str_free(&line);
+                line = pieces;
+            }
+        }
         char *got = rc ? NULL : hn_str_take(&line);
         if (!rc && !got) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
         if (!rc) *text = got;
@@ -57,6 +65,14 @@ hone_rc hone_workload_command(const hone_workload *workload, const hone_space *s
     return rc;
 }
 
+static void add_file(hn_str *s, const hn_file_flags *f) {
+    hn_str_addf(s, "%s%s:", s->n ? "\n" : "", f->name);
+    for (size_t k = 0; k < f->n_flags; k++) {
+        hn_str_add(s, " ");
+        hn_str_add_shell(s, f->flag[k]);
+    }
+}
+
 /* Copies the words of a recipe into one block, as hone_command wants them. */
 static hone_rc to_command(const hn_recipe *r, hone_command *out, hone_err *err) {
     size_t n_env = 0, bytes = 0, n = r->n_flags + r->n_app;
@@ -65,7 +81,11 @@ static hone_rc to_command(const hn_recipe *r, hone_command *out, hone_err *err) 
     for (size_t i = 0; i < r->n_app; i++) bytes += strlen(r->app_name[i]) + strlen(r->app_text[i]) + DEFINE_B;
     size_t pgo_b = r->pgo ? strlen(r->pgo_generate) + strlen(r->pgo_use) + 2 : 0;
     size_t post_b = r->bolt ? strlen(r->bolt->command) + strlen(r->bolt_options) + 2 : 0;
-    const char **list = calloc(1, (n + n_env + 2) * sizeof(char *) + bytes + pgo_b + post_b + 1);
+    hn_str by_file = {0};
+    for (size_t i = 0; i < r->n_files; i++) add_file(&by_file, &r->file[i]);
+    const char **list =
+        by_file.failed ? NULL : calloc(1, (n + n_env + 2) * sizeof(char *) + bytes + pgo_b + post_b + by_file.n + 2);
+    if (!list) hn_str_free(&by_file);
     if (!list) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     char *at = (char *)(list + n + n_env + 2);
     hone_command c = {.rsp_lines = hn_target_family(r->target)->rsp_lines,
@@ -95,8 +115,10 @@ static hone_rc to_command(const hn_recipe *r, hone_command *out, hone_err *err) 
     if (r->bolt) {
         c.post_link = at;
         at = stpcpy(stpcpy(at, r->bolt->command), *r->bolt_options ? " " : "");
-        stpcpy(at, r->bolt_options);
+        at = stpcpy(at, r->bolt_options) + 1;
     }
+    if (by_file.n) strcpy((char *)(uintptr_t)(c.by_file = at), by_file.text);
+    hn_str_free(&by_file);
     *out = c;
     return HONE_OK;
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FOLDER "hone-pieces"
+#define FOLDER HN_CUT_BUILD_FOLDER
 
 typedef enum step { STEP_WAITS, STEP_IS_READ, STEP_WAS_READ, STEP_COMPILES, STEP_THERE } step;
 
@@ -89,29 +89,78 @@ static size_t words_of(hn_arena *a, const char *text, const char ***out) {
 static bool name_pieces(hn_cut_build *p) {
     p->piece = HN_NEW_N(&p->arena, piece, p->cut.n);
     for (size_t i = 0; p->piece && i < p->cut.n; i++) {
-        p->piece[i] =
-            (piece){.name = hn_format(&p->arena, FOLDER "/%zu.o", i), .text = hn_format(&p->arena, FOLDER "/%zu.i", i)};
+        p->piece[i] = (piece){.name = hn_format(&p->arena, HN_CUT_BUILD_OBJECT, i),
+                              .text = hn_format(&p->arena, FOLDER "/%zu.i", i)};
     }
     char *folder = hn_path_join(p->dir, FOLDER);
-    bool made = folder && !hn_make_dirs(folder, NULL) && !hn_make_dirs(p->store, NULL);
+    bool made = folder && !hn_make_dirs(folder, NULL) && (!p->store || !hn_make_dirs(p->store, NULL));
     free(folder);
     return made && hn_arena_ok(&p->arena);
+}
+
+bool hn_cut_build_sources(const hn_recipe *r, const char *shell, hn_arena *a, const char *const **source, size_t *n) {
+    const char **word = NULL;
+    const hn_family *family = r->target ? hn_target_family(r->target) : NULL;
+    hn_cut cut;
+    size_t n_words = family && family->cut ? words_of(a, shell, &word) : 0;
+    if (!n_words || strcmp(word[0], r->cc) || !family->cut(a, word, n_words, &cut)) return false;
+    *source = cut.source;
+    *n = cut.n;
+    return true;
+}
+
+/* The words of a profile-guided build, which a family does not cut, move behind the others; *n: those that stay. */
+static size_t take_out_profile(hn_cut_build *p, const char **word, size_t *n) {
+    static const char start[] = "-fprofile-";
+    size_t n_out = 0, n_in = 0, all = *n;
+    const char **out = p->r->pgo ? HN_NEW_N(&p->arena, const char *, all + 1) : NULL;
+    if (!out) return 0;
+    for (size_t i = 0; i < all; i++) {
+        if (strncmp(word[i], start, sizeof start - 1))
+            word[n_in++] = word[i];
+        else
+            out[n_out++] = word[i];
+    }
+    for (size_t i = 0; i < n_out; i++) word[n_in + i] = out[i];
+    *n = n_in;
+    return n_out;
+}
+
+/* They count for every compilation and for the link. */
+static void put_profile_back(hn_cut_build *p, const char *const *word, size_t n) {
+    hn_cut *c = &p->cut;
+    const char **compile = HN_NEW_N(&p->arena, const char *, c->n_compile + n + 1),
+               **link = HN_NEW_N(&p->arena, const char *, c->n_link + n + 1);
+    bool *is_read = HN_NEW_N(&p->arena, bool, c->n_compile + n + 1);
+    if (!compile || !link || !is_read) return; /* the arena has failed, which is seen later */
+    memcpy(compile, c->compile, c->n_compile * sizeof *compile);
+    memcpy(is_read, c->is_read, c->n_compile * sizeof *is_read);
+    memcpy(link, c->link, c->n_link * sizeof *link);
+    for (size_t i = 0; i < n; i++) {
+        compile[c->n_compile++] = word[i];
+        link[c->n_link++] = word[i];
+    }
+    c->compile = compile;
+    c->is_read = is_read;
+    c->link = link;
 }
 
 hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char *dir, const char *store,
                               const char *cache) {
     const char **word = NULL;
     const hn_family *family = r->target ? hn_target_family(r->target) : NULL;
-    if (!family || !family->cut || r->pgo) return NULL;
+    if (!family || !family->cut || (r->pgo && store)) return NULL;
     hn_cut_build *p = calloc(1, sizeof *p);
     if (!p) return NULL;
     p->r = r;
     p->family = family;
     p->dir = hn_strdup(&p->arena, dir);
-    p->store = hn_strdup(&p->arena, store);
+    p->store = store ? hn_strdup(&p->arena, store) : NULL;
     p->cache = cache ? hn_strdup(&p->arena, cache) : NULL;
     size_t n = words_of(&p->arena, shell, &word);
+    size_t n_pgo = n ? take_out_profile(p, word, &n) : 0;
     bool cut = n && !strcmp(word[0], r->cc) && family->cut(&p->arena, word, n, &p->cut);
+    if (cut && n_pgo) put_profile_back(p, word + n, n_pgo);
     if (cut && p->cut.n <= HN_CUT_BUILD_MOST && name_pieces(p)) return p;
     hn_cut_build_free(p);
     return NULL;
@@ -132,9 +181,18 @@ static void add(hn_str *s, const char *word) {
     hn_str_add_shell(s, word);
 }
 
+/* What a file has of its own; NULL: nothing. */
+static const hn_file_flags *own_flags(const hn_cut_build *p, size_t i) {
+    for (size_t k = 0; k < p->r->n_files; k++)
+        if (!strcmp(p->r->file[k].name, p->cut.source[i])) return &p->r->file[k];
+    return NULL;
+}
+
 static void one_file(const hn_cut_build *p, size_t i, const char *only, const char *output, hn_str *s) {
+    const hn_file_flags *own = own_flags(p, i);
     add(s, p->r->cc);
     for (size_t k = 0; k < p->cut.n_compile; k++) add(s, p->cut.compile[k]);
+    for (size_t k = 0; own && k < own->n_flags; k++) add(s, own->flag[k]);
     add(s, only);
     add(s, p->cut.source[i]);
     add(s, "-o");
@@ -147,6 +205,40 @@ static void the_link(const hn_cut_build *p, hn_str *s) {
     for (size_t k = 0; k < p->cut.n_link; k++) add(s, p->cut.link[k] ? p->cut.link[k] : p->piece[i++].name);
 }
 
+/* The name of the source with the ending of objects; with its place in front where an earlier file has that name. */
+static const char *object_name(hn_arena *a, const hn_cut *cut, size_t i) {
+    const char *slash = strrchr(cut->source[i], '/'), *base = slash ? slash + 1 : cut->source[i];
+    int n = (int)(strrchr(base, '.') - base);
+    bool taken = false;
+    for (size_t k = 0; k < i; k++) {
+        const char *other = strrchr(cut->source[k], '/');
+        taken |= !strcmp(other ? other + 1 : cut->source[k], base);
+    }
+    return taken ? hn_format(a, "%zu-%.*s.o", i, n, base) : hn_format(a, "%.*s.o", n, base);
+}
+
+bool hn_cut_build_commands(const hn_recipe *r, const char *shell, hn_str *out) {
+    const char **word = NULL;
+    hn_cut_build p = {.r = r, .family = r->target ? hn_target_family(r->target) : NULL};
+    size_t n = p.family && p.family->cut ? words_of(&p.arena, shell, &word) : 0;
+    bool cut = n && !strcmp(word[0], r->cc) && p.family->cut(&p.arena, word, n, &p.cut);
+    if (cut) p.piece = HN_NEW_N(&p.arena, piece, p.cut.n);
+    for (size_t i = 0; cut && p.piece && i <= p.cut.n; i++) {
+        hn_str one = {0};
+        if (i < p.cut.n) p.piece[i].name = object_name(&p.arena, &p.cut, i);
+        if (i == p.cut.n)
+            the_link(&p, &one);
+        else if (p.piece[i].name)
+            one_file(&p, i, p.family->compile_only, p.piece[i].name, &one);
+        hn_str_addf(out, "%s%s", i ? " && " : "", one.text ? one.text : "");
+        out->failed |= one.failed;
+        hn_str_free(&one);
+    }
+    cut = cut && hn_arena_ok(&p.arena);
+    hn_arena_free(&p.arena);
+    return cut;
+}
+
 static bool all_there(const hn_cut_build *p) {
     for (size_t i = 0; i < p->cut.n; i++)
         if (p->piece[i].step != STEP_THERE) return false;
@@ -157,7 +249,7 @@ bool hn_cut_build_next(hn_cut_build *p, size_t *i, hn_str *shell) {
     for (size_t k = 0; k < p->cut.n; k++) {
         piece *x = &p->piece[k];
         if (x->step != STEP_WAITS && x->step != STEP_WAS_READ) continue;
-        bool read = x->step == STEP_WAITS;
+        bool read = x->step == STEP_WAITS && p->store;
         x->step = read ? STEP_IS_READ : STEP_COMPILES;
         one_file(p, k, read ? p->family->preprocess_only : p->family->compile_only, read ? x->text : x->name, shell);
         *i = k;
@@ -191,6 +283,8 @@ static void make_key(hn_cut_build *p, size_t i, const char *text, size_t n) {
     hn_hash_text(&h, p->cut.source[i]);
     for (size_t k = 0; k < p->cut.n_compile; k++)
         if (!p->cut.is_read[k]) hn_hash_text(&h, p->cut.compile[k]);
+    const hn_file_flags *own = own_flags(p, i);
+    for (size_t k = 0; own && k < own->n_flags; k++) hn_hash_text(&h, own->flag[k]);
     hn_hash_add(&h, text, n);
     hn_hash_end(&h, x->key);
     x->known = hn_format(&p->arena, "%s/%s.o", p->store, x->key);

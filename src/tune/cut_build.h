@@ -17,10 +17,18 @@
 
 typedef struct hn_cut_build hn_cut_build;
 
-/* dir: the private folder of the build; store: of the run's objects; cache: of those of all runs, NULL: none. NULL: the
- * command stays whole. */
+#define HN_CUT_BUILD_FOLDER "hone-pieces"
+#define HN_CUT_BUILD_OBJECT HN_CUT_BUILD_FOLDER "/%zu.o" /* of the i-th file, in the private folder */
+
+/* The files that a command compiles, by their places; false: it is not one call on several. Texts in `a`. */
+bool hn_cut_build_sources(const hn_recipe *r, const char *shell, hn_arena *a, const char *const **source, size_t *n);
+
+/* dir: the private folder of the build; store: of the run's objects, NULL: objects are not kept; cache: of those
+ * of all runs, NULL: none. NULL: the command stays whole. */
 hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char *dir, const char *store,
                               const char *cache);
+/* The pieces as commands for people, the link last, all objects in one folder. False: it stays whole. */
+bool hn_cut_build_commands(const hn_recipe *r, const char *shell, hn_str *out);
 void hn_cut_build_free(hn_cut_build *p);
 
 enum { HN_CUT_BUILD_MOST = 256 };             /* of more files a command stays whole */

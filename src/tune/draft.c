@@ -558,7 +558,8 @@ static void write_command(hn_str *s, hn_drafted *c) {
     if (c->linked)
         hn_str_add(
             s, "#environment: true # offer allocators, malloc's tunables and linkers, too: docs/environment.md\n"
-               "#post_link: bolt # lay the linked program out anew by a profile of its branches: docs/post-link.md\n");
+               "#post_link: bolt # lay the linked program out anew by a profile of its branches: docs/post-link.md\n"
+               "#per_file: 2 # the hottest files may have controls of their own: docs/per-file.md\n");
 }
 
 hone_rc hn_draft_write(hn_drafted *d, char **text, hone_err *err) {

@@ -137,7 +137,7 @@ static bool cost_of_build_counts(const hone_workload *w) {
 /* The search learns from equal programs which parameters do nothing. */
 static hone_rc tell(hn_tuner *t, const double *point, uint64_t key, const hone_outcome *seen, hone_err *err) {
     bool built = seen->cls != HONE_BUILD_ERROR && seen->cls != HONE_BUILD_TIMEOUT;
-    return hone_search_tell_built(t->search, point, seen, built && !cost_of_build_counts(t->w) ? key : 0, err);
+    return hn_window_tell(&t->window, point, seen, built && !cost_of_build_counts(t->w) ? key : 0, err);
 }
 
 static hone_rc record(hn_tuner *t, const double *point, uint64_t key, const hn_recipe *r, hone_trial *trial,

@@ -23,7 +23,7 @@ enum { AHEAD = 2, AHEAD_LEAST = 4 };
 static const char *reached(const hn_tuner *t) {
     const hn_budget *b = &t->w->budget;
     if (t->o->stop && *t->o->stop) return "interrupted";
-    if (t->o->max_evals && t->n_trials >= t->o->max_evals) return "evaluations";
+    if (t->most_evals && t->n_trials >= t->most_evals) return "evaluations";
     if (hn_now_s() >= t->deadline_s) return "seconds";
     if (b->plateau && t->since_gain >= b->plateau) return "plateau";
     if (b->target > 0 && exp(-t->best_log_ratio) >= b->target) return "target";
@@ -47,11 +47,11 @@ static double *point_of(const asked *a, size_t place) { return a->point + place 
 static hone_rc ask_one(hn_tuner *t, asked *a, hone_err *err) {
     size_t i = a->end % HN_BATCH_MOST;
     double *p = point_of(a, i);
-    hone_rc rc = hone_search_ask(t->search, p, err);
+    hone_rc rc = hn_window_ask(&t->window, p, err);
     a->exhausted = rc == HONE_E_EXHAUSTED;
     if (rc) return a->exhausted ? HONE_OK : rc;
     t->n_asked++;
-    snprintf(a->origin[i], sizeof a->origin[0], "%s", hn_opening_asked(t, p, hone_search_origin(t->search)));
+    snprintf(a->origin[i], sizeof a->origin[0], "%s", hn_opening_asked(t, p, hone_search_origin(t->window.search)));
     snprintf(a->name[i], sizeof a->name[0], t->o->keep_builds ? "t%zu" : "slot%zu",
              t->o->keep_builds ? t->n_trials + (a->end - a->first) + 1 : i);
     if ((rc = hn_plan_recipe(t->plan, p, &a->recipe[i], err))) return rc;
@@ -63,8 +63,7 @@ static hone_rc ask_one(hn_tuner *t, asked *a, hone_err *err) {
 /* May one more be asked, where at most so many wait to be told? */
 static bool may_ask(const hn_tuner *t, const asked *a, size_t most) {
     size_t n = a->end - a->first;
-    return !a->exhausted && n < most && !hn_opening_waits(t) &&
-           !(t->o->max_evals && t->n_trials + n >= t->o->max_evals);
+    return !a->exhausted && n < most && !hn_opening_waits(t) && !(t->most_evals && t->n_trials + n >= t->most_evals);
 }
 
 static void drop(const hn_tuner *t, asked *a, size_t place) {
@@ -94,7 +93,7 @@ static hone_rc run_batch(hn_tuner *t, asked *a, hone_err *err) {
     if (!rc) hn_prior_order(t->w, &t->bench.base.build, a->build, n, order);
     for (size_t k = 0; !rc && k < n; k++) {
         if (reached(t))
-            hone_search_forget(t->search, point_of(a, order[k]));
+            hn_window_forget(&t->window, point_of(a, order[k]));
         else
             rc = judge(t, a, order[k], err);
     }
@@ -152,10 +151,24 @@ static hone_rc in_stream(hn_tuner *t, asked *a, const char **reason, hone_err *e
     }
     hn_builds_close(builds);
     for (size_t k = a->first; k < a->end; k++) {
-        hone_search_forget(t->search, point_of(a, k % HN_BATCH_MOST));
+        hn_window_forget(&t->window, point_of(a, k % HN_BATCH_MOST));
         drop(t, a, k % HN_BATCH_MOST);
     }
     return rc;
+}
+
+static hone_rc one_part(hn_tuner *t, asked *a, const char **reason, hone_err *err) {
+    a->exhausted = false;
+    a->first = a->end = 0;
+    *reason = NULL;
+    hone_rc rc = (only_builds(t->w) ? in_stream : in_batches)(t, a, reason, err);
+    if (!rc && !*reason) *reason = "exhausted";
+    return rc;
+}
+
+/* Is there a second part? Not behind what ends the whole. */
+static bool may_go_on_by_file(const hn_tuner *t, const char *reason) {
+    return t->plan->global && !t->by_file && strcmp(reason, "interrupted") != 0 && strcmp(reason, "target") != 0;
 }
 
 hone_rc hn_search_loop(hn_tuner *t, const char **reason, hone_err *err) {
@@ -166,8 +179,12 @@ hone_rc hn_search_loop(hn_tuner *t, const char **reason, hone_err *err) {
     size_t before = t->n_trials;
     double start_s = hn_now_s();
     *reason = NULL;
-    if (!rc) rc = (only_builds(t->w) ? in_stream : in_batches)(t, a, reason, err);
-    if (!rc && !*reason) *reason = "exhausted";
+    if (!rc) rc = one_part(t, a, reason, err);
+    if (!rc && may_go_on_by_file(t, *reason)) {
+        rc = hn_opening_end(t, err);
+        if (!rc) rc = hn_files_begin(t, err);
+        if (!rc && t->by_file) rc = one_part(t, a, reason, err);
+    }
     if (t->n_trials > before) t->trial_s = (hn_now_s() - start_s) / (double)(t->n_trials - before);
     if (a) free(a->point);
     free(a);

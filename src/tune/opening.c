@@ -154,7 +154,7 @@ static hone_rc add_combined(hn_tuner *t, const hn_effects *e, hone_err *err) {
     if (t->w->n_objectives > 1) return HONE_OK;
     size_t n = hn_big_choices_promising(&o->choices, e, o->combination, o->failed, o->n_design, lead, most, best);
     for (size_t i = 0; i < n; i++) add_combination(t, &best[i]);
-    return hone_search_add_seeds(t->search, point_at(t, before), o->n - before, err);
+    return hn_window_add_seeds(&t->window, point_at(t, before), o->n - before, err);
 }
 
 /* An eighth of the budget: rule seeds only start the search. */
@@ -172,7 +172,7 @@ static hone_rc add_winners(hn_tuner *t, hone_err *err) {
     hone_rc rc = hone_store_winners(t->store, t->session.space_hash, t->session.id, WINNERS_MOST, &winner, &n, err);
     for (size_t i = 0; !rc && i < n; i++)
         if (!hone_point_from_json(t->plan->space, winner[i], point, NULL))
-            rc = hone_search_add_seeds(t->search, point, 1, err);
+            rc = hn_window_add_seeds(&t->window, point, 1, err);
     hone_free(winner);
     free(point);
     return rc;
@@ -183,9 +183,9 @@ static hone_rc add_rules(hn_tuner *t, hone_err *err) {
     hone_outcome seen;
     hn_seeds rules = {0};
     if (!from) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    bool better = t->w->n_objectives == 1 && t->best_log_ratio < 0 && hone_search_best(t->search, from, &seen);
+    bool better = t->w->n_objectives == 1 && t->best_log_ratio < 0 && hn_window_best(&t->window, from, &seen);
     hone_rc rc = hn_plan_rules(t->plan, better ? from : t->plan->base, rules_wanted(t), &rules, err);
-    if (!rc) rc = hone_search_add_seeds(t->search, rules.point, rules.n, err);
+    if (!rc) rc = hn_window_add_seeds(&t->window, rules.point, rules.n, err);
     if (!rc && t->o->warm_start) rc = add_winners(t, err);
     hn_seeds_free(&rules);
     free(from);

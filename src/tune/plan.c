@@ -1,12 +1,15 @@
 /* tune/plan.c — joins the spaces; reads the baseline's flags as a point; renders points. */
 #include "tune/plan.h"
 
+#include "tune/by_file.h"
 #include "tune/environment.h"
 
 #include "base/err.h"
 #include "base/locale.h"
 #include "base/options.h"
 #include "base/str.h"
+#include "space/withheld.h"
+#include "tune/hot_files.h"
 #include "tune/post_link.h"
 #include "tune/unread.h"
 
@@ -111,6 +114,20 @@ static bool is_named(const hone_workload *w) {
            hn_template_has(w->build, "defines");
 }
 
+static hone_target_options target_options(const hn_plan *plan, const hone_progress *progress) {
+    const hone_workload *w = plan->w;
+    hone_target_options to = {.size = sizeof(hone_target_options),
+                              .numeric = w->numeric,
+                              .all = w->all_controls,
+                              .lto = w->lto,
+                              .pgo = w->pgo,
+                              .files = w->control_file,
+                              .n_files = w->n_control_files,
+                              .unread = plan->offered};
+    if (progress) to.progress = *progress;
+    return to;
+}
+
 static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hone_progress *progress, hone_err *err) {
     const hone_workload *w = plan->w;
     hone_rc rc = HONE_OK;
@@ -124,15 +141,7 @@ static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hone
             if (*c == '/') *c = '_';
         if (!plan->prefix[t]) return hn_fail(err, HONE_E_NOMEM, "out of memory");
         if (!w->controls) continue;
-        hone_target_options to = {.size = sizeof(hone_target_options),
-                                  .numeric = w->numeric,
-                                  .all = w->all_controls,
-                                  .lto = w->lto,
-                                  .pgo = w->pgo,
-                                  .files = w->control_file,
-                                  .n_files = w->n_control_files,
-                                  .unread = plan->offered};
-        if (progress) to.progress = *progress;
+        hone_target_options to = target_options(plan, progress);
         rc = hone_target_space(plan->target[t], &to, &plan->part[t], err);
         if (rc) break;
         char when[300];
@@ -157,6 +166,10 @@ static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, const hone
     if (!rc) rc = hn_environment_add(plan, err);
     if (!rc) rc = hn_post_link_add(plan, err);
     if (!rc) rc = hone_space_seal(plan->space, err);
+    hone_target_options own = target_options(plan, progress);
+    if (!rc && plan->n_files) rc = hn_by_file_add(plan, &own, err);
+    if (!rc && plan->no_post_link) rc = hn_space_withhold(plan->space, HN_POST_LINK, plan->no_post_link, err);
+    if (!rc && plan->no_files) rc = hn_space_withhold(plan->space, "file.", plan->no_files, err);
     return rc;
 }
 
@@ -164,7 +177,9 @@ static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, const hone
 static hone_rc offer_more(hn_plan *plan, const hone_tune_options *o, const hone_progress *progress, hone_err *err) {
     hone_rc rc = hn_unread_matters(plan) ? hn_unread_look(plan, o, &plan->offered, err) : HONE_OK;
     if (!rc) rc = hn_post_link_look(plan, o, err);
-    if (rc || (!plan->offered && !plan->post_link)) return rc;
+    if (!rc) rc = hn_hot_files_look(plan, o, err);
+    if (!rc && plan->no_files) rc = hn_space_withhold(plan->space, "file.", plan->no_files, err);
+    if (rc || (!plan->offered && !plan->post_link && !plan->n_files)) return rc;
     hone_space_free(plan->space);
     plan->space = NULL;
     for (size_t t = 0; t < plan->n_targets; t++) {
@@ -206,6 +221,7 @@ void hn_plan_close(hn_plan *plan) {
         hone_target_close(plan->target[t]);
         hone_space_free(plan->part[t]);
     }
+    hn_by_file_close(plan);
     hone_space_free(plan->space);
     hn_arena_free(&plan->arena);
     free(plan);
@@ -317,6 +333,7 @@ hone_rc hn_plan_recipe_under(const hn_plan *plan, const double *point, hone_fp f
     if (!rc) rc = add_app(plan, point ? point : plan->base, &r, err);
     if (!rc) rc = hn_environment_apply(plan, point, &r, err);
     if (!rc) rc = hn_post_link_apply(plan, point, &r, err);
+    if (!rc) rc = hn_by_file_apply(plan, t, point, &r, err);
     if (!rc && !hn_arena_ok(&r.arena)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc)
         hn_recipe_free(&r);
@@ -350,6 +367,14 @@ char *hn_recipe_line(const hn_recipe *recipe, bool with_cc) {
     if (recipe->pgo) hn_str_add(&s, s.n ? " [profile-guided]" : "[profile-guided]");
     if (recipe->bolt)
         hn_str_addf(&s, "%s[bolt%s%s]", s.n ? " " : "", *recipe->bolt_options ? ": " : "", recipe->bolt_options);
+    for (size_t i = 0; i < recipe->n_files; i++) {
+        hn_str_addf(&s, "%s[%s:", s.n ? " " : "", recipe->file[i].name);
+        for (size_t k = 0; k < recipe->file[i].n_flags; k++) {
+            hn_str_add(&s, " ");
+            hn_str_add_shell(&s, recipe->file[i].flag[k]);
+        }
+        hn_str_add(&s, "]");
+    }
     if (*recipe->defines) hn_str_addf(&s, "%s%s", s.n ? " " : "", recipe->defines);
     return hn_str_take(&s);
 }

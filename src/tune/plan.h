@@ -24,6 +24,21 @@ typedef struct hn_unread_finding {
     const char *symbol, *place, *why; /* as of hn_onlooker; place: "kernel.c:12", "" where no source shows it */
 } hn_unread_finding;
 
+/* Controls of single files, of one target (by_file.h). */
+typedef struct hn_own_space {
+    hone_space *control; /* of one file, without names of files */
+    hone_space *space;   /* of all files */
+    size_t first;        /* its first parameter in the plan's space */
+} hn_own_space;
+enum { HN_FILES_MOST = HN_PER_FILE_MOST };
+
+/* What one file has behind the program's flags. */
+typedef struct hn_file_flags {
+    const char *name; /* as the build command has it */
+    const char **flag;
+    size_t n_flags;
+} hn_file_flags;
+
 enum { HN_N_ALLOCATORS = 3 }; /* that tune/environment.c knows */
 
 typedef struct hn_plan {
@@ -46,9 +61,14 @@ typedef struct hn_plan {
     unsigned offered;     /* HONE_UNREAD_*: what controls may leave out */
     bool unread_known;    /* it was looked at */
     hn_unread_finding unread[HN_N_STATES];
-    hn_bolt bolt;                           /* found, where the workload asks for it; path NULL: not */
-    bool post_link;                         /* the stage is offered */
-    const char *no_post_link;               /* why not; NULL: it is, or nobody asked */
+    hn_bolt bolt;             /* found, where the workload asks for it; path NULL: not */
+    bool post_link;           /* the stage is offered */
+    const char *no_post_link; /* why not; NULL: it is, or nobody asked */
+    const char **file;        /* those with controls of their own (hot_files.h), as the build command has them */
+    size_t n_files;
+    const char *no_files;                   /* why there are none; NULL: there are, or nobody asked */
+    hn_own_space *own;                      /* of each target; NULL: no file has controls of its own */
+    hone_space *global;                     /* the space without those; NULL: there are none, and the space is all */
     const char *allocator[HN_N_ALLOCATORS]; /* libraries of tune/environment.c's allocators; NULL: not here */
 } hn_plan;
 
@@ -69,6 +89,8 @@ typedef struct hn_recipe {
     const char *pgo_generate, *pgo_use; /* see hone_command */
     const hn_bolt *bolt;                /* the plan's: the program that was linked goes through it; NULL: not */
     const char *bolt_options;           /* as words for the shell */
+    hn_file_flags *file;                /* of files that have flags of their own */
+    size_t n_files;
 } hn_recipe;
 
 /* progress: of probing; may be NULL. */

@@ -6,13 +6,14 @@
 #include "base/hash.h"
 #include "base/keep.h"
 #include "proc/temp.h"
+#include "space/withheld.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STAGE "post.bolt"
+#define STAGE HN_POST_LINK
 #define PROFILES "bolt"
 static const uint64_t profiles_most_b = 64 << 20;
 
@@ -91,6 +92,11 @@ static bool set(const hn_plan *plan, hn_recipe *r, const char *options, bool bou
     return true;
 }
 
+/* Commands that are given a point with the stage say why it is not here. */
+static hone_rc withhold(hn_plan *plan, hone_err *err) {
+    return plan->no_post_link ? hn_space_withhold(plan->space, STAGE, plan->no_post_link, err) : HONE_OK;
+}
+
 hone_rc hn_post_link_look(hn_plan *plan, const hone_tune_options *o, hone_err *err) {
     const char *why = "";
     hn_recipe r = {0};
@@ -100,7 +106,7 @@ hone_rc hn_post_link_look(hn_plan *plan, const hone_tune_options *o, hone_err *e
                        "%s: `post_link` trains programs on this machine, but they run on '%s'; leave one out",
                        plan->w->path, plan->w->on);
     if (!hn_bolt_find(&plan->arena, &plan->bolt, &plan->no_post_link))
-        return hn_arena_ok(&plan->arena) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+        return hn_arena_ok(&plan->arena) ? withhold(plan, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = hn_plan_recipe(plan, NULL, &r, err);
     if (!rc && set(plan, &r, "", false))
         rc = ask(plan, o, &r, &why, err);
@@ -110,7 +116,7 @@ hone_rc hn_post_link_look(hn_plan *plan, const hone_tune_options *o, hone_err *e
     if (!rc && !hn_arena_ok(&plan->arena)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     plan->post_link = !rc && !*why;
     plan->no_post_link = rc || !*why ? NULL : why;
-    return rc;
+    return rc ? rc : withhold(plan, err);
 }
 
 /* --- the space ---------------------------------------------------------------------------------------------------- */
@@ -188,10 +194,16 @@ static void set_word(const hn_plan *plan, double *point, const char *word, size_
     if (!hn_plan_set(plan->space, point, i, eq ? value : "on")) point[hone_space_param(plan->space, i)->slot] = 0;
 }
 
-bool hn_post_link_seed(const hn_plan *plan, size_t i, const double *from, double *point) {
+bool hn_post_link_serves(const hn_plan *plan, size_t t) {
+    hn_arena a = {0};
+    bool serves = plan->post_link && hn_bolt_link_words(&a, plan->target[t], false);
+    hn_arena_free(&a);
+    return serves;
+}
+
+bool hn_post_link_set(const hn_plan *plan, size_t i, double *point) {
     const char *text = plan->post_link ? hn_bolt_seed(i) : NULL;
     if (!text) return false;
-    memcpy(point, from, hone_space_slots(plan->space) * sizeof *point);
     hn_plan_set(plan->space, point, hone_space_find(plan->space, STAGE), "on");
     for (size_t n; *text; text += n + (text[n] == ' ')) {
         n = strcspn(text, " ");

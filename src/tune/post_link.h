@@ -12,14 +12,18 @@
 
 #include "tune/build.h"
 
+#define HN_POST_LINK "post.bolt"
+
 /* Looks whether it works here; the plan has its space and its baseline. */
 hone_rc hn_post_link_look(hn_plan *plan, const hone_tune_options *options, hone_err *err);
 /* Adds the parameters, where it was seen to work. */
 hone_rc hn_post_link_add(hn_plan *plan, hone_err *err);
 /* Adds what `point` chose to the recipe. */
 hone_rc hn_post_link_apply(const hn_plan *plan, const double *point, hn_recipe *r, hone_err *err);
-/* Combinations known to pay, over `from`; false: there are no more than i. */
-bool hn_post_link_seed(const hn_plan *plan, size_t i, const double *from, double *point);
+/* Sets a combination known to pay; false: there are no more than i. */
+bool hn_post_link_set(const hn_plan *plan, size_t i, double *point);
+/* Can programs of target t have the stage? */
+bool hn_post_link_serves(const hn_plan *plan, size_t t);
 
 /* --- a build's profile -------------------------------------------------------------------------------------------- */
 

@@ -217,8 +217,11 @@ static size_t n_post_link(void) {
 }
 
 static void deal_post_link(const hn_plan *plan, const double *from, hn_seeds *s) {
-    for (size_t i = 0; hn_post_link_seed(plan, i, from, next(plan, s)); i++)
+    for (size_t i = 0; i < n_post_link(); i++) {
+        memcpy(next(plan, s), from, hone_space_slots(plan->space) * sizeof *from);
+        if (!hn_post_link_set(plan, i, next(plan, s))) return;
         if (hone_point_legal(plan->space, next(plan, s), NULL)) add_if_new(plan, from, s);
+    }
 }
 
 /* One of each target in turn, so that a small budget tries every compiler. */

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "device/gpu.h"
 #include "far/far.h"
+#include "tune/by_file.h"
 #include "tune/host.h"
 #include "tune/unread.h"
 
@@ -57,7 +58,7 @@ static hone_rc gather_seeds(hn_tuner *t, hn_seeds *s, hone_err *err) {
 
 static const char *engine_of(const hn_tuner *t) { return t->o->engine ? t->o->engine : t->w->engine; }
 
-static hone_search_options search_config(const hn_tuner *t) {
+hone_search_options hn_search_config(const hn_tuner *t) {
     hone_search_options c = {.size = sizeof(hone_search_options),
                              .engine = engine_of(t),
                              .seed = t->o->seed,
@@ -72,7 +73,7 @@ static hone_search_options search_config(const hn_tuner *t) {
 
 /* A wrong engine or option is refused before a session begins. */
 static hone_rc try_search(const hn_tuner *t, hone_err *err) {
-    hone_search_options c = search_config(t);
+    hone_search_options c = hn_search_config(t);
     hone_search *search;
     hone_rc rc = hone_search_open(t->plan->space, &c, &search, err);
     if (!rc) hone_search_close(search);
@@ -83,10 +84,10 @@ static hone_rc open_search(hn_tuner *t, hone_err *err) {
     hn_seeds seeds = {0};
     hone_rc rc = hn_opening_begin(t, err);
     if (!rc) rc = gather_seeds(t, &seeds, err);
-    hone_search_options c = search_config(t);
-    c.seeds = seeds.point;
-    c.n_seeds = seeds.n;
-    if (!rc) rc = hone_search_open(t->plan->space, &c, &t->search, err);
+    hone_search_options c = hn_search_config(t);
+    const hone_space *part = t->plan->global ? t->plan->global : t->plan->space;
+    if (!rc) rc = hn_window_open(t->plan->space, part, 0, t->plan->base, &c, &t->window, err);
+    if (!rc) rc = hn_window_add_seeds(&t->window, seeds.point, seeds.n, err);
     hn_seeds_free(&seeds);
     return rc;
 }
@@ -196,7 +197,7 @@ static hone_rc prepare_baseline(hn_tuner *t, const hone_trials *past, hone_err *
 static void close_tuner(hn_tuner *t) {
     if (t->w->far) hn_far_watch(t->w->far, NULL, NULL);
     hn_bench_close(&t->bench);
-    hone_search_close(t->search);
+    if (t->window.search) hn_window_close(&t->window);
     hn_opening_close(t);
     hn_known_free(&t->known);
     hn_elite_free(&t->elite);
@@ -235,11 +236,27 @@ static hone_rc tell_unread(hn_tuner *t, hone_err *err) {
     return rc;
 }
 
-static void tell_post_link(hn_tuner *t) {
+static void tell_withheld(hn_tuner *t) {
     char text[600];
-    if (!t->plan->no_post_link) return;
-    snprintf(text, sizeof text, "the stage bolt is withheld: %.500s", t->plan->no_post_link);
-    hn_tuner_emit(t, HONE_TUNE_WARNING, 0, 0, NULL, text);
+    if (t->plan->no_post_link) {
+        snprintf(text, sizeof text, "the stage bolt is withheld: %.500s", t->plan->no_post_link);
+        hn_tuner_emit(t, HONE_TUNE_WARNING, 0, 0, NULL, text);
+    }
+    if (t->plan->no_files) {
+        snprintf(text, sizeof text, "controls of single files are withheld: %.500s", t->plan->no_files);
+        hn_tuner_emit(t, HONE_TUNE_WARNING, 0, 0, NULL, text);
+    }
+}
+
+/* A trial of the second part of the search begins that part. */
+static hone_rc enter_files(hn_tuner *t, const hone_trial *trial, hone_err *err) {
+    if (!t->plan->global || t->by_file || strcmp(trial->phase, "search")) return HONE_OK;
+    double *point = malloc((hone_space_slots(t->plan->space) + 1) * sizeof *point);
+    if (!point) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hone_point_from_json(t->plan->space, trial->point, point, err);
+    if (!rc && hn_by_file_used(t->plan, point)) rc = hn_files_begin(t, err);
+    free(point);
+    return rc;
 }
 
 static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
@@ -265,18 +282,20 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     if (!rc) t->n_most = most_evaluations(t);
     if (!rc) rc = hn_journal_open(t, &past, err);
     if (!rc) rc = tell_unread(t, err);
-    if (!rc) tell_post_link(t);
+    if (!rc) tell_withheld(t);
     if (!rc) set_up_configs(t);
+    if (!rc) hn_files_plan(t);
     if (!rc) rc = make_ref_dir(t, err);
     if (!rc) rc = open_search(t, err);
     if (!rc) rc = prepare_baseline(t, &past, err);
     if (!rc) rc = hn_opening_go_on(t, err);
     for (size_t i = 0; !rc && i < past.n; i++) {
-        rc = hn_resume_trial(t, &past.trial[i], err);
+        rc = enter_files(t, &past.trial[i], err);
+        if (!rc) rc = hn_resume_trial(t, &past.trial[i], err);
         if (!rc) rc = hn_opening_go_on(t, err);
         t->n_asked = (size_t)past.trial[i].n_asked;
     }
-    if (!rc && past.n) hone_search_skip(t->search, t->n_asked);
+    if (!rc && past.n) hone_search_skip(t->window.search, t->n_asked - t->n_asked_before);
     hone_trials_free(&past);
     return rc;
 }

@@ -10,6 +10,7 @@
 #include "experiment/known.h"
 #include "tune/opening.h"
 #include "tune/trial.h"
+#include "tune/window.h"
 
 #include <hone/machine.h>
 
@@ -36,8 +37,9 @@ typedef struct hn_tuner {
     hn_plan *plan;
     hone_store *store;
     hone_session session;
-    hone_search *search;
-    hn_arena arena; /* strings of the session; paths */
+    hn_search_window window; /* what is searched now */
+    bool by_file;            /* the controls of single files are */
+    hn_arena arena;          /* strings of the session; paths */
     hn_bench_ctx bench;
     hn_build_config builder;
     hn_object_counts objects; /* of all builds of this run */
@@ -47,11 +49,14 @@ typedef struct hn_tuner {
     const char *gpu; /* the device that kernels run on and what drives it; NULL: the workload has none */
     char *work_dir;  /* private folders of this session */
     double started_s, waited_s;
-    double deadline_s; /* of the search, monotonic; INFINITY when there is no time budget */
-    double end_s;      /* of the closing race too */
-    double trial_s;    /* what a trial took on average in this run; 0: there was none */
-    size_t n_most;     /* evaluations there can be: the budget's, or fewer in a small space; 0 when nothing says */
+    size_t most_evals;       /* of the search as it goes on now; 0: any number */
+    double deadline_s;       /* of the search as it goes on now, monotonic; INFINITY when there is no time budget */
+    double whole_deadline_s; /* of the whole search */
+    double end_s;            /* of the closing race too */
+    double trial_s;          /* what a trial took on average in this run; 0: there was none */
+    size_t n_most; /* evaluations there can be: the budget's, or fewer in a small space; 0 when nothing says */
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
+    size_t n_asked_before; /* n_asked when this part of the search began */
     hn_opening opening;
     bool hinted;                     /* what a looser contract would bring was looked at */
     double hint_gain;                /* of the baseline under it; 0: nothing to say */
@@ -94,6 +99,13 @@ hone_rc hn_opening_end(hn_tuner *t, hone_err *err);
 /* A workload whose tolerance may admit fast floating point but that does not offer it: measures it once and says what
  * it would bring (hint.c). */
 hone_rc hn_hint(hn_tuner *t, hone_err *err);
+
+/* How searches are opened: engine, seed, objectives. */
+hone_search_options hn_search_config(const hn_tuner *t);
+/* Until when everything but the controls of single files is searched (files.c). */
+void hn_files_plan(hn_tuner *t);
+/* The controls of single files come now, around the best point. Nothing happens where there are none, or again. */
+hone_rc hn_files_begin(hn_tuner *t, hone_err *err);
 
 /* --- the search ----------------------------------------------------------------------------------------------------
  */

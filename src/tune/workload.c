@@ -327,10 +327,10 @@ static hone_rc read_names(const hn_reader *r) {
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static const char *const top_keys[] = {
-    "hone",      "name",     "doc",         "sources",        "build",   "run",        "train",
-    "compilers", "baseline", "controls",    "floating_point", "metrics", "parameters", "constraints",
-    "inputs",    "parity",   "objectives",  "limits",         "stages",  "budget",     "measure",
-    "engine",    "proof",    "environment", "post_link",
+    "hone",      "name",     "doc",         "sources",        "build",    "run",        "train",
+    "compilers", "baseline", "controls",    "floating_point", "metrics",  "parameters", "constraints",
+    "inputs",    "parity",   "objectives",  "limits",         "stages",   "budget",     "measure",
+    "engine",    "proof",    "environment", "post_link",      "per_file",
 };
 
 static void set_defaults(hone_workload *w) {
@@ -354,11 +354,11 @@ static void set_defaults(hone_workload *w) {
 
 static hone_rc read_all(const hn_reader *r) {
     static hone_rc (*const section[])(const hn_reader *) = {
-        read_version,        read_names,        hn_read_params,         hn_read_commands,
-        hn_read_environment, hn_read_post_link, hn_read_sources,        hn_read_inputs,
-        hn_read_metrics,     hn_read_parity,    hn_read_outcome_limits, hn_read_contract,
-        read_stages,         read_budget,       read_measure,           read_engine,
-        read_proof,          hn_read_run,
+        read_version,        read_names,        hn_read_params,   hn_read_commands,
+        hn_read_environment, hn_read_post_link, hn_read_per_file, hn_read_sources,
+        hn_read_inputs,      hn_read_metrics,   hn_read_parity,   hn_read_outcome_limits,
+        hn_read_contract,    read_stages,       read_budget,      read_measure,
+        read_engine,         read_proof,        hn_read_run,
     };
     if (r->root->kind == HN_Y_NULL)
         return hn_yaml_fail(r->doc, r->root, r->err, "an empty workload file; 'hone init' writes one to start from");

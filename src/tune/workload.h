@@ -115,6 +115,7 @@ typedef struct hn_code_choice {
     size_t n_slots;   /* quantities of device code */
 } hn_code_choice;
 
+enum { HN_PER_FILE_MOST = 16 };
 struct hone_workload {
     hn_arena arena;
     const char *path, *dir, *name, *doc; /* dir: absolute */
@@ -135,7 +136,10 @@ struct hone_workload {
     bool controls; /* tune compiler controls at all */
     bool numeric;  /* controls tagged numeric admitted (follows fp_max == fast unless set) */
     bool all_controls, lto, pgo;
-    bool bolt;            /* linked programs are laid out anew by BOLT (post_link.h) */
+    bool bolt;       /* linked programs are laid out anew by BOLT (post_link.h) */
+    size_t per_file; /* so many files may have controls of their own (by_file.h); 0: none */
+    const char **file_named;
+    size_t n_files_named; /* those that the workload names; 0: the hottest are looked for */
     unsigned environment; /* HN_ENV_…: what is offered of the environment; 0: nothing */
     hone_space *params;   /* the workload's own parameters, sealed */
     bool *param_define;   /* per parameter: rendered as -DNAME=value in {defines}; else only by a placeholder {NAME} */

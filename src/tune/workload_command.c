@@ -1,6 +1,7 @@
 /* tune/workload_command.c — parameters, commands and their placeholders, compilers, controls, sources, inputs. */
 #include "tune/workload_int.h"
 
+#include "base/err.h"
 #include "space/space_yaml.h"
 #include "target/family.h"
 #include "tune/environment.h"
@@ -255,6 +256,35 @@ hone_rc hn_read_post_link(const hn_reader *r) {
     if (!r->w->bolt || (hn_template_has(r->w->build, "flags") && hn_template_has(r->w->build, "out"))) return HONE_OK;
     return hn_yaml_fail(r->doc, node, r->err,
                         "'post_link' is about a program that hone builds: put {flags} and {out} into 'build'");
+}
+
+/* A number, the hottest so many, or names of files as the build command has them. */
+hone_rc hn_read_per_file(const hn_reader *r) {
+    hone_workload *w = r->w;
+    const hn_ynode *node = hn_yaml_get(r->root, "per_file");
+    int64_t n = 0;
+    hone_rc rc = HONE_OK;
+    if (!node) return HONE_OK;
+    if (node->kind == HN_Y_SEQ) {
+        w->file_named = HN_NEW_N(&w->arena, const char *, node->n + 1);
+        if (!w->file_named) return hn_fail(r->err, HONE_E_NOMEM, "out of memory");
+        n = (int64_t)node->n;
+        for (size_t i = 0; !rc && i < node->n && i < HN_PER_FILE_MOST; i++) {
+            const char *name;
+            rc = hn_yaml_text(r->doc, node->item[i], &name, r->err);
+            if (!rc) w->file_named[w->n_files_named++] = hn_strdup(&w->arena, name);
+        }
+    } else {
+        rc = hn_yaml_int(r->doc, node, &n, r->err);
+    }
+    if (rc) return rc;
+    if (n < 0 || n > HN_PER_FILE_MOST)
+        return hn_yaml_fail(r->doc, node, r->err, "'per_file' is about 0 to %d files", HN_PER_FILE_MOST);
+    w->per_file = (size_t)n;
+    if (!n || (w->controls && hn_template_has(w->build, "cc") && hn_template_has(w->build, "flags"))) return HONE_OK;
+    return hn_yaml_fail(r->doc, node, r->err,
+                        "'per_file' is about controls that hone tunes: put {cc} and {flags} into 'build', and leave "
+                        "'controls: false' out");
 }
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */

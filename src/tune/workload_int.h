@@ -63,6 +63,7 @@ bool hn_metric_is_taken(const char *name);
 hone_rc hn_read_params(const hn_reader *r);         /* parameters, constraints */
 hone_rc hn_read_commands(const hn_reader *r);       /* compilers, build, run, train, controls */
 hone_rc hn_read_environment(const hn_reader *r);    /* environment */
+hone_rc hn_read_per_file(const hn_reader *r);       /* per_file */
 hone_rc hn_read_post_link(const hn_reader *r);      /* post_link */
 hone_rc hn_read_sources(const hn_reader *r);        /* sources */
 hone_rc hn_read_inputs(const hn_reader *r);         /* inputs */

@@ -40,6 +40,12 @@ lie : 'case "$*" in *-icf*) printf "#!/bin/sh\necho wrong\n" > prog; chmod +x pr
 echo "== no such tool"
 mkdir few; for x in gcc as ld sh; do ln -s "$(command -v $x)" few; done
 PATH=$PWD/few "$HONE" tune --no-canary --new 2>&1 | "$(command -v grep)" withheld
+echo "== the other commands, where it was there once"
+lie : : 6; "$HONE" tune --no-canary --seed 1 2>&1 | grep -c 'BOLT behind the linker'
+echo '{"post.bolt": true, "post.bolt.icf": true}' > point.json
+lie 'echo "BOLT-ERROR: no relocations" >&2; exit 1' : 7
+withheld() { "$HONE" "$@" 2>&1 | grep -o -m 1 "'post.bolt.*' is withheld here: BOLT says: no relocations"; }
+for x in explain validate minimize; do withheld $x --point point.json; done
 echo "== what is wrong"
 w 'gcc a.c -o {out}' > bad.yaml; "$HONE" space print bad.yaml
 w | sed 's/post_link: bolt/post_link: bold/' > bad.yaml; "$HONE" space print bad.yaml

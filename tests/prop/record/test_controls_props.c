@@ -83,6 +83,7 @@ static hone_controls some_controls(maker *m) {
     for (size_t i = 0; i < c.n_flags; i++) c.flag[i] = some_text(m);
     c.environment = some_pairs(m, &c.n_environment);
     c.post_link = some_pairs(m, &c.n_post_link);
+    c.file = some_pairs(m, &c.n_files);
     c.rule = some_pairs(m, &c.n_rules);
     c.source = some_pairs(m, &c.n_sources);
     c.input = some_pairs(m, &c.n_inputs);
@@ -122,8 +123,9 @@ static bool same(const hone_controls *a, const hone_controls *b) {
            same_pairs(a->tool, a->n_tool, b->tool, b->n_tool) &&
            same_pairs(a->machine, a->n_machine, b->machine, b->n_machine) &&
            same_pairs(a->environment, a->n_environment, b->environment, b->n_environment) &&
-           same_pairs(a->post_link, a->n_post_link, b->post_link, b->n_post_link) && a->pgo == b->pgo &&
-           a->n_rows == b->n_rows && a->n_shares == b->n_shares && a->session == b->session;
+           same_pairs(a->post_link, a->n_post_link, b->post_link, b->n_post_link) &&
+           same_pairs(a->file, a->n_files, b->file, b->n_files) && a->pgo == b->pgo && a->n_rows == b->n_rows &&
+           a->n_shares == b->n_shares && a->session == b->session;
 }
 
 /* Text, contents, text; then the text with one byte changed, left out or doubled. */

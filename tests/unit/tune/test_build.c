@@ -282,6 +282,32 @@ static size_t n_of(const char *text, const char *word) {
     return n;
 }
 
+/* Three at once, of one link with three sets of options: one of them makes the profile. */
+static void test_shared_profile(hn_build_config *cfg, const hn_bolt *bolt) {
+    static const char *const options[] = {"-a", "-b", "-c"};
+    char name[3][4] = {"s0", "s1", "s2"}, *names[] = {name[0], name[1], name[2]};
+    hn_recipe r[3];
+    hn_build b[3];
+    hone_err err = {0};
+    size_t instrumented = 0, optimised = 0;
+    put("b.c", "y\n"); /* another program than before */
+    cfg->jobs = 3;
+    for (int i = 0; i < 3; i++) r[i] = (hn_recipe){.cc = "cc", .defines = "", .bolt = bolt, .bolt_options = options[i]};
+    if (!ok(!hn_build_all(cfg, r, names, 3, b, &err), "build/post_link_at_once")) printf("# %s\n", err.text);
+    for (int i = 0; i < 3; i++) {
+        char *path = b[i].dir ? hn_path_join(b[i].dir, "log") : NULL, *log = NULL;
+        size_t n;
+        if (path && !hn_read_file(path, &log, &n, NULL)) {
+            instrumented += n_of(log, "-instrument ");
+            optimised += n_of(log, "-data=./prog.profile -");
+        }
+        ok(b[i].cls == HONE_RUN_OK, "build/post_link_at_once_%d", i);
+        free(path), free(log);
+        hn_build_drop(&b[i], false);
+    }
+    ok(instrumented == 1 && optimised == 3, "build/post_link_at_once_makes_one_profile");
+}
+
 /* Two sets of options, one after the other: the second one takes the first one's profile. */
 static void test_post_link(void) {
     put_tool("bolt",
@@ -325,6 +351,7 @@ static void test_post_link(void) {
         hn_build_drop(&b, false);
     }
     ok(strcmp(hash[0], hash[1]) != 0 && !strcmp(hash[0], hash[2]), "build/post_link_options_decide");
+    if (w) test_shared_profile(&cfg, &bolt);
     free(work), free(cache), free(path), free(merge);
     hone_workload_free(w);
 }
