@@ -30,8 +30,8 @@ extern const hn_language hn_language_c, hn_language_cxx;
     .version = 1, .level = "-O", .arch = "-march", .levels = hn_cc_levels, .spell = hn_cc_spell, .read = hn_cc_read,   \
     .define = hn_cc_define, .baseline = "-O3 -march=native", .plain = "-O2", .worst = "-O0",                           \
     .tunable = "-O*|-m*|-flto*|-funroll*|-ffast-math*|-ftree-*|-finline*",                                             \
-    .stays = "-m32*|-m64*|-mx32*|-mcmodel*|-mabi*|-mno-red-zone*|-mthumb*", .no_program = "-c", .reads = "-MM",        \
-    .cut = hn_cc_cut, .compile_only = "-c", .preprocess_only = "-E",                                                   \
+    .stays = "-m32*|-m64*|-mx32*|-mcmodel*|-mabi*|-mno-red-zone*|-mthumb*", .no_program = "-c",                        \
+    .profiled = "-fprofile-*", .reads = "-MM", .cut = hn_cc_cut, .compile_only = "-c", .preprocess_only = "-E",        \
     .contract = {[HONE_FP_STRICT] = hn_cc_strict, [HONE_FP_CONTRACT] = hn_cc_contracted, [HONE_FP_FAST] = hn_cc_fast}, \
     .pgo_generate = "-fprofile-generate=%s", .pgo_use = "-fprofile-use=%s", .linker = "-fuse-ld=%s",                   \
     .to_linker = "-Wl,%s", .probe_level = "-O3", .unread = hn_cc_unread, .probe = &hn_cc_probe, .place = hn_cc_place,  \

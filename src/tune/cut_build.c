@@ -110,16 +110,15 @@ bool hn_cut_build_sources(const hn_recipe *r, const char *shell, hn_arena *a, co
 }
 
 /* The words of a profile-guided build, which a family does not cut, move behind the others; *n: those that stay. */
-static size_t take_out_profile(hn_cut_build *p, const char **word, size_t *n) {
-    static const char start[] = "-fprofile-";
+static size_t take_out_profile(hn_cut_build *p, const char *profiled, const char **word, size_t *n) {
     size_t n_out = 0, n_in = 0, all = *n;
-    const char **out = p->r->pgo ? HN_NEW_N(&p->arena, const char *, all + 1) : NULL;
+    const char **out = p->r->pgo && profiled ? HN_NEW_N(&p->arena, const char *, all + 1) : NULL;
     if (!out) return 0;
     for (size_t i = 0; i < all; i++) {
-        if (strncmp(word[i], start, sizeof start - 1))
-            word[n_in++] = word[i];
-        else
+        if (hn_matches(profiled, word[i]))
             out[n_out++] = word[i];
+        else
+            word[n_in++] = word[i];
     }
     for (size_t i = 0; i < n_out; i++) word[n_in + i] = out[i];
     *n = n_in;
@@ -158,7 +157,7 @@ hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char 
     p->store = store ? hn_strdup(&p->arena, store) : NULL;
     p->cache = cache ? hn_strdup(&p->arena, cache) : NULL;
     size_t n = words_of(&p->arena, shell, &word);
-    size_t n_pgo = n ? take_out_profile(p, word, &n) : 0;
+    size_t n_pgo = n ? take_out_profile(p, family->profiled, word, &n) : 0;
     bool cut = n && !strcmp(word[0], r->cc) && family->cut(&p->arena, word, n, &p->cut);
     if (cut && n_pgo) put_profile_back(p, word + n, n_pgo);
     if (cut && p->cut.n <= HN_CUT_BUILD_MOST && name_pieces(p)) return p;
