@@ -24,10 +24,10 @@ def sources(folder, *patterns, but=()):
 
 # name: where from, package, files to compile, what is read besides, words of the build, run
 PROGRAMS = {
-    "zstd": dict(pypi="zstandard==0.25.0", top="zstd", c=["zstd.c"], words="-DWHOLE_ZSTD -DZSTD_DISABLE_ASM", turns=3),
-    "lz4": dict(debian="lz4", top="lib", c=["lz4.c", "lz4hc.c"], words="-DWHOLE_LZ4", turns=24),
+    "zstd": dict(pypi="zstandard==0.25.0", top="zstd", c=["zstd.c"], words="-DWHOLE_ZSTD -DZSTD_DISABLE_ASM", turns=25),
+    "lz4": dict(debian="lz4", top="lib", c=["lz4.c", "lz4hc.c"], words="-DWHOLE_LZ4", turns=180),
     "brotli": dict(
-        debian="brotli", top="c", c=["common/*.c", "dec/*.c", "enc/*.c"], words="-DWHOLE_BROTLI -Iinclude", turns=6, libs="-lm"
+        debian="brotli", top="c", c=["common/*.c", "dec/*.c", "enc/*.c"], words="-DWHOLE_BROTLI -Iinclude", text="enc/encode.c", turns=60, libs="-lm"
     ),
     "lua": dict(debian="lua5.4", top="src", c=["*.c"], but=["luac.c"], words="-DLUA_USE_POSIX", libs="-lm", run="{out} {src}/whole.lua 8"),
     "sqlite": dict(
@@ -48,7 +48,7 @@ PROGRAMS = {
         text="whole.js",
         turns=6,
     ),
-    "zlib": dict(debian="zlib", top=".", c=["*.c"], but=["gzlib.c", "gzread.c", "gzwrite.c", "gzclose.c"], words="-DWHOLE_ZLIB", turns=6),
+    "zlib": dict(debian="zlib", top=".", c=["*.c"], but=["gzlib.c", "gzread.c", "gzwrite.c", "gzclose.c"], words="-DWHOLE_ZLIB", text="deflate.c", turns=80),
     "expat": dict(
         debian="expat",
         top="expat/lib",

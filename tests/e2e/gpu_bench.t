@@ -361,16 +361,16 @@ sources: [blur.cl, blur_cl.kernel]
 controls: false
 run: "{gpu_bench} blur_cl.kernel blur.cl {input} WORK={WORK}"
 parameters:
-  WORK: {type: choice, values: [100, 400], default: 400}
+  WORK: {type: choice, values: [2, 12], default: 12}
 inputs: [w=256]
 measure: {min_time: 1 ms, device: opencl}
 parity: {rule: rel, tolerance: 1e-6}
-proof: {min_gain: 5 %, pairs: 10, pairs_most: 30, variants: 3}
+proof: {min_gain: 5 %, pairs: 10, pairs_most: 16, variants: 3}
 budget: {evaluations: 2, time: 90 s}
 engine: random
 """)
     r = subprocess.run([HONE, "tune", "gain.yaml", "--new", "--json"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)
-    check(r.returncode == 0 and '"WORK":100' in r.stdout.replace(" ", ""), "opencl/tuned", r.stdout + r.stderr)
+    check(r.returncode == 0 and '"WORK":2' in r.stdout.replace(" ", ""), "opencl/tuned", r.stdout + r.stderr)
     r = subprocess.run([HONE, "validate", "-w", "gain.yaml", "-n", "1"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)
     # On a busy machine a launch of some microseconds may well spread by more than the proof admits.
     check((r.returncode == 0 and "kept" in r.stdout) or "the spread of" in r.stdout, "opencl/proven", f"{r.returncode} {r.stdout} {r.stderr}")
