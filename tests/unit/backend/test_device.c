@@ -146,7 +146,7 @@ static const pick picks[] = {
     {"attention_decode_four", "decode parts=2 across=4", true},
     {"matmul_tiles", "tile rows=2 cols=4 down=8 across=8 depth=8 stages=4 producers=1", true}, /* warps that copy */
     {"matmul_tiles", "tile rows=4 cols=4 down=16 across=16 depth=16 stages=3 producers=2", true},
-    {"conv", "tile rows=4 cols=1 down=8 across=8 depth=4 stages=2 producers=2", true},
+    {"conv", "tile rows=4 cols=4 down=8 across=8 depth=4 stages=2 producers=1", true},
     {"half_matmul_tiles", "mma warps=4 rows=2 cols=8 depth=32 stages=4 producers=4", true},
     {"half_matmul_odd", "mma warps=1 rows=1 cols=4 depth=16 stages=3 producers=1", true},
     {"infinite_conv", "tile", false}, /* a corner of the window is infinite: not where it is outside of the image */
