@@ -5,6 +5,7 @@ import glob
 import json
 import math
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -101,11 +102,18 @@ def source_of(args, name):
     return top
 
 
+def read_by(top, words, c):
+    """What the compiler reads besides: headers, and C files that others include."""
+    done = subprocess.run(["gcc", "-w", "-I.", *shlex.split(words), "-MM", *c], cwd=top, check=True, capture_output=True, text=True)
+    names = {os.path.normpath(x) for x in done.stdout.replace("\\\n", " ").split() if not x.endswith(":")}
+    return sorted(names - set(c))
+
+
 def workload(args, name, stage, top):
     p = PROGRAMS[name]
     c = sources(top, *p["c"], but=p.get("but", ())) + ([] if "run" in p else ["whole.c"])
     c = [x for x in dict.fromkeys(c) if x != "whole.c" or "run" not in p]
-    headers = [x for x in sources(top, "*.h", "*/*.h", "*/*/*.h") if not x.startswith("test")]
+    headers = read_by(top, p["words"], c)
     text = p.get("text", c[0])
     out = {
         "name": f"{name}-{stage}",
@@ -159,7 +167,7 @@ def measure(args, name, stage):
     where = os.path.join(folder, "hone.yaml")
     with open(where, "w", encoding="utf-8") as f:
         yaml.safe_dump(workload(args, name, stage, top), f, sort_keys=False, width=1000)
-    budget = ["--evals", str(args.evals)] if args.evals else ["--budget", args.time]
+    budget = ["--evals", str(args.evals)] if args.evals else ["--time", args.time]
     tuned = ask(args, ["tune", where, "--new", "--seed", str(args.seed), *budget], folder, "tune")
     if tuned is None:
         return None

@@ -185,7 +185,7 @@ static void check_counters(findings *f) {
 static void check_profiles(findings *f) {
     hone_post_link_tool tool;
     hone_err why;
-    if (hone_post_link_find("bolt", &tool, &why))
+    if (hone_target_post_link("bolt", &tool, &why))
         note(f, NOTE, "bolt", cli_strdup(why.text),
              "`post_link: bolt` of a workload lays a linked program out by a profile of its branches", "bolt-19");
     else

@@ -147,7 +147,7 @@ HONE_API hone_rc hone_family_installed(const char *family, char ***names, size_t
 typedef struct hone_post_link_tool {
     char command[32], version[32], path[512];
 } hone_post_link_tool;
-HONE_API hone_rc hone_post_link_find(const char *stage, hone_post_link_tool *out, hone_err *err);
+HONE_API hone_rc hone_target_post_link(const char *stage, hone_post_link_tool *out, hone_err *err);
 
 #ifdef __cplusplus
 }

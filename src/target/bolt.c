@@ -73,7 +73,7 @@ bool hn_bolt_find(hn_arena *a, hn_bolt *out, const char **why) {
     return false;
 }
 
-hone_rc hone_post_link_find(const char *stage, hone_post_link_tool *out, hone_err *err) {
+hone_rc hone_target_post_link(const char *stage, hone_post_link_tool *out, hone_err *err) {
     hn_arena a = {0};
     hn_bolt b;
     const char *why;
