@@ -243,7 +243,7 @@ def test_a_full_disk_under_the_store(versions, tmp_path):
             fill()
             assert "full" in run(s, "deploy", versions["wrong"], *QUICK, code=12)
             empty()
-            run(s, "deploy", versions["wrong"], "--share", "30%", *QUICK)
+            run(s, "deploy", versions["wrong"], "--shadow", *QUICK)
             fill()
             assert wait_for(lambda: not state(s)[1]) and state(s)[0]["version"] == old
             empty()
