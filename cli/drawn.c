@@ -29,7 +29,7 @@ hone_rc cli_drawn_arrays(const cli *c, const char *path, const hone_model *m, ui
     hone_graph *g = NULL;
     *out = (cli_drawn){0};
     if (!cli_is_model(path)) return cli_arrays_random(m, cli_text(c, "size", NULL), seed, in, err);
-    cli_compiling_set(c, &x);
+    cli_compiling_read(c, &x);
     hone_rc rc = cli_graph_open(path, &x, &g, err);
     cli_compiling_free(&x);
     if (!rc) rc = cli_drawn_of(c, g, m, seed, in, out, err);

@@ -67,20 +67,8 @@ static const char **split_versions(char *text) {
     return list;
 }
 
-void cli_compiling_set(const cli *c, cli_compiling *x) {
+void cli_compiling_read(const cli *c, cli_compiling *x) {
     *x = (cli_compiling){.c = c, .options = hone_compile_defaults()};
-    x->options.target = cli_text(c, "target", NULL);
-    x->options.split = cli_text(c, "split", NULL);
-    set_place(c, x);
-    x->options.relaxed = cli_given(c, "relaxed");
-    x->options.reference = cli_given(c, "reference");
-    x->options.no_parity = cli_given(c, "no-parity");
-    x->options.compiler = cli_text(c, "cc", NULL);
-    x->options.n_jobs = (uint32_t)cli_count(c, "jobs", 0);
-    x->options.n_threads = (uint32_t)cli_count(c, "threads", 0);
-    x->options.winners = cli_text(c, "winners", NULL);
-    x->options.no_winners = cli_given(c, "no-winners");
-    x->options.no_cache = cli_given(c, "no-cache");
     if (cli_given(c, "symbol")) {
         x->symbols = cli_strdup(cli_text(c, "symbol", ""));
         x->symbol = cli_split_options(x->symbols);
@@ -93,6 +81,22 @@ void cli_compiling_set(const cli *c, cli_compiling *x) {
         x->options.state = x->state;
         while (x->state[x->options.n_state]) x->options.n_state++;
     }
+}
+
+void cli_compiling_set(const cli *c, cli_compiling *x) {
+    cli_compiling_read(c, x);
+    x->options.target = cli_text(c, "target", NULL);
+    x->options.split = cli_text(c, "split", NULL);
+    set_place(c, x);
+    x->options.relaxed = cli_given(c, "relaxed");
+    x->options.reference = cli_given(c, "reference");
+    x->options.no_parity = cli_given(c, "no-parity");
+    x->options.compiler = cli_text(c, "cc", NULL);
+    x->options.n_jobs = (uint32_t)cli_count(c, "jobs", 0);
+    x->options.n_threads = (uint32_t)cli_count(c, "threads", 0);
+    x->options.winners = cli_text(c, "winners", NULL);
+    x->options.no_winners = cli_given(c, "no-winners");
+    x->options.no_cache = cli_given(c, "no-cache");
     if (cli_given(c, "specialize")) {
         x->versions = cli_strdup(cli_text(c, "specialize", ""));
         x->specialize = split_versions(x->versions);
@@ -137,7 +141,7 @@ hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **ou
 
 hone_rc cli_stateful_open(const cli *c, const char *path, const hone_model *m, cli_stateful *out, hone_err *err) {
     *out = (cli_stateful){0};
-    cli_compiling_set(c, &out->compiling);
+    cli_compiling_read(c, &out->compiling);
     return m->n_states && cli_is_model(path) ? cli_graph_open(path, &out->compiling, &out->graph, err) : HONE_OK;
 }
 

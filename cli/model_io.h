@@ -89,6 +89,9 @@ typedef struct cli_compiling {
 hone_rc cli_place_choose(const cli *c, char said[200], hone_err *err);
 /* Reads the options above; x stays where it is until cli_compiling_free. Progress goes to a terminal's stderr. */
 void cli_compiling_set(const cli *c, cli_compiling *x);
+/* Those alone that the reading of a model takes (--symbol, --state): no driver is asked for devices, which takes a
+ * fork, and a model that is open already may have threads. */
+void cli_compiling_read(const cli *c, cli_compiling *x);
 void cli_compiling_free(cli_compiling *x);
 /* Ends the line of progress. */
 void cli_compiling_done(cli_compiling *x);

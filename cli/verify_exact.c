@@ -81,7 +81,7 @@ static void put_json(cli *c, const char *path, const exactness *x) {
 static hone_rc open_all(cli *c, const char *path, exactness *x, hone_err *err) {
     cli_compiling compiling;
     cli_arrays in = {0};
-    cli_compiling_set(c, &compiling);
+    cli_compiling_read(c, &compiling);
     hone_rc rc = cli_graph_open(path, &compiling, &x->graph, err);
     cli_compiling_free(&compiling);
     if (!rc && cli_given(c, "against"))

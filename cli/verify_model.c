@@ -31,7 +31,7 @@ static hone_rc open_judge(const cli *c, const char *path, judge *j, hone_err *er
         rc = cli_peer_open(c, path, &j->peer, err);
         if (!rc) j->name = hone_peer_name(j->peer);
     }
-    cli_compiling_set(c, &x);
+    cli_compiling_read(c, &x);
     if (!rc) rc = cli_graph_open(path, &x, &j->graph, err);
     cli_compiling_free(&x);
     return rc;
@@ -57,7 +57,7 @@ static hone_rc tolerance(const cli *c, const char *name, double *out, hone_err *
 
 static hone_rc compare(const cli *c, cli_model *m, const judge *j, uint64_t n_inputs, tally *t, hone_err *err) {
     cli_compiling x;
-    cli_compiling_set(c, &x);
+    cli_compiling_read(c, &x);
     hone_verify_options options = {.size = sizeof options,
                                    .graph = j->graph,
                                    .peer = j->peer,

@@ -10,11 +10,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { LIMIT_S = 60 };
 
 static const hnd_driver *const drivers[] = {&hnd_opencl, &hnd_cuda, NULL};
 
@@ -58,6 +61,7 @@ hone_rc hn_devices_find(const char *driver, hn_devices *out, hone_err *err) {
     if (shared == MAP_FAILED) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     pid_t pid = fork();
     if (pid == 0) {
+        alarm(LIMIT_S);
         list_all(driver, shared);
         _exit(0);
     }
@@ -66,7 +70,9 @@ hone_rc hn_devices_find(const char *driver, hn_devices *out, hone_err *err) {
     *out = *shared;
     munmap(shared, sizeof *shared);
     if (pid < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
-    if (status && !out->n_why)
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM && out->n_why < sizeof out->why / sizeof *out->why)
+        snprintf(out->why[out->n_why++], sizeof *out->why, "a driver has not answered for %d seconds", LIMIT_S);
+    else if (status && !out->n_why)
         snprintf(out->why[out->n_why++], sizeof *out->why, "a driver ends the process that asks it for devices");
     return HONE_OK;
 }
