@@ -47,11 +47,14 @@ def prepare(args, kernel, mode):
     return folder
 
 
-def ask(args, command, folder, name, accept=(0,)):
-    """One command's JSON, kept in FOLDER/NAME.json."""
+def ask(args, command, folder, name, accept=(0,), quiet=True):
+    """One command's JSON, kept in FOLDER/NAME.json; None: it failed, and the reason was said."""
     path = os.path.join(folder, name + ".json")
     if not os.path.exists(path):
-        done = subprocess.run([args.hone, *command, "--json", "-q"], capture_output=True, text=True)
+        done = subprocess.run([args.hone, *command, "--json", *["-q"] * quiet], capture_output=True, text=True)
+        for line in done.stderr.splitlines():
+            if "warning" in line and not quiet:
+                print(f"{os.path.basename(folder)}: {line}", file=sys.stderr)
         if done.returncode not in accept:
             print(f"{folder}: hone {' '.join(command)}: {done.stderr.strip()[-600:]}", file=sys.stderr)
             return None

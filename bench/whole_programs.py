@@ -2,8 +2,6 @@
 
 import argparse
 import glob
-import json
-import math
 import os
 import shlex
 import shutil
@@ -12,8 +10,9 @@ import sys
 
 import yaml
 
+import real_gains
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-REJECTED = 17  # exit status of `hone validate`: E_REJECTED
 STAGES = ("flags", "files", "pgo", "bolt", "allocator", "all")
 
 
@@ -141,26 +140,8 @@ def workload(args, name, stage, top):
     return out
 
 
-def ask(args, command, folder, name, accept=(0,)):
-    """One command's JSON, kept in FOLDER/NAME.json; None: it failed, and the reason was said."""
-    path = os.path.join(folder, name + ".json")
-    if not os.path.exists(path):
-        done = subprocess.run([args.hone, *command, "--json"], capture_output=True, text=True)
-        for line in done.stderr.splitlines():
-            if "warning" in line:
-                print(f"{os.path.basename(folder)}: {line}", file=sys.stderr)
-        if done.returncode not in accept:
-            print(f"{folder}: hone {' '.join(command)}: {done.stderr.strip()[-600:]}", file=sys.stderr)
-            return None
-        with open(path + ".part", "w", encoding="utf-8") as f:
-            f.write(done.stdout)
-        os.rename(path + ".part", path)
-    with open(path, encoding="utf-8") as f:
-        return json.load(f)
-
-
 def measure(args, name, stage):
-    """Gain proven (1: none), what was claimed, why nothing was kept; None: it failed."""
+    """Gain proven (1: none) and what the search claimed; None: it failed."""
     top = source_of(args, name)
     folder = os.path.join(args.work, f"{name}-{stage}-{args.seed}-{args.evals or args.time}")
     shutil.copytree(top, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".hone", "*.o", ".git", "test*", "doc*"))
@@ -168,19 +149,20 @@ def measure(args, name, stage):
     with open(where, "w", encoding="utf-8") as f:
         yaml.safe_dump(workload(args, name, stage, top), f, sort_keys=False, width=1000)
     budget = ["--evals", str(args.evals)] if args.evals else ["--time", args.time]
-    tuned = ask(args, ["tune", where, "--new", "--seed", str(args.seed), *budget], folder, "tune")
+    tuned = real_gains.ask(args, ["tune", where, "--new", "--seed", str(args.seed), *budget], folder, "tune", quiet=False)
     if tuned is None:
         return None
+    claimed = tuned.get("speedup") or 1
+    if claimed <= 1:
+        return {"gain": 1.0, "lo": None, "claimed": claimed}
     pairs = ["--pairs", str(args.pairs), "--pairs-most", str(2 * args.pairs)] if args.pairs else []
     prove = ["validate", "--workload", where, "--seed", str(args.seed), "--time", args.prove, "--out", os.path.join(folder, name + ".hone")]
-    proof = ask(args, prove + pairs, folder, "validate", (0, REJECTED))
+    proof = real_gains.ask(args, prove + pairs, folder, "validate", (0, real_gains.REJECTED), quiet=False)
     if proof is None:
         return None
-    rows = proof["proofs"]
-    kept = [r["proof"]["overall"][0]["gain"] for r in rows if r["proof"]["kept"] and r["proof"].get("overall")]
+    kept = [r["proof"]["overall"][0]["gain"] for r in proof["proofs"] if r["proof"]["kept"] and r["proof"].get("overall")]
     best = max(kept, key=lambda g: g["mid"], default=None)
-    why = rows[0]["proof"].get("why", "") if rows else "nothing to prove"
-    return {"gain": best["mid"] if best else 1.0, "lo": best["lo"] if best else None, "claimed": tuned.get("speedup") or 1, "why": why}
+    return {"gain": best["mid"] if best else 1.0, "lo": best["lo"] if best else None, "claimed": claimed}
 
 
 def main():
@@ -208,7 +190,7 @@ def main():
             gains.append(1.0 if r is None else r["gain"])
         best[name] = max(gains)
         print(f"| {name} | " + " | ".join(cells) + f" | {best[name]:.3f} |", flush=True)
-    mean = math.exp(sum(map(math.log, best.values())) / len(best))
+    mean = real_gains.geomean(list(best.values()))
     over = [sum(g >= least for g in best.values()) for least in (1.03, 1.1)]
     print(f"\n{len(best)} programs: {over[0]} with a proven gain of 3 %, {over[1]} with 10 %; geometric mean {mean:.3f}.")
     return 1 if failed else 0
