@@ -48,11 +48,9 @@ static void add_functions(const hn_codec *c, int digits, int64_t blocks, hn_str 
     if (!bytes && c->groups)
         hn_str_addf(out, "#ifndef HNR_VALUE_%s\n#define HNR_VALUE_%s\nHNR_NO_VALUE(%s)\n#endif\n", c->text, c->text,
                     c->text);
-    if (digits == 2)
-        hn_str_addf(out, "#ifndef HNR_HIGH_%s\n#define HNR_HIGH_%s\nHNR_HIGH(%s, %d, %d, %d)\n#endif\n", c->text,
-                    c->text, c->text, c->groups, c->off, c->most);
-    hn_str_addf(out, "HNR_DOT%s(%s, %" PRId64 ", %d, %d, %d, %d, %d, %d)\n#endif\n", f, c->text, blocks, c->groups,
-                c->off, c->min, c->most, (int)c->size_b, (int)(c->elements / 32));
+    hn_str_addf(out, "HNR_DOT%s%s(%s, %" PRId64 ", %d, %d, %d, %d, %d, %d)\n#endif\n",
+                bytes && c->most < 64 ? "_SMALL" : "", f, c->text, blocks, c->groups, c->off, c->min, c->most,
+                (int)c->size_b, (int)(c->elements / 32));
 }
 
 /* Does each row choose its matrix? */
@@ -112,9 +110,9 @@ hone_rc hn_cpu_whole(hn_graph *g, hn_block body, const char *name, const hn_emit
     *out = (hn_kernel_code){.helpers = "base packed", .schedule = "packed"};
     hn_dim panels = hn_dim_int(t, (columns + HN_PANEL - 1) / HN_PANEL);
     out->work = hn_dim_mul(t, panels, each ? rows : hn_dim_ceildiv(t, rows, hn_dim_int(t, 64)));
-    /* sums of groups of 64 rows; words with high bytes of groups of 16 rows, and of each */
+    /* sums of groups of 64 rows; words with high bytes of 64 rows, and how many of 8 tiles (rt/packed.h) */
     out->scratch_b =
-        hn_dim_int(t, (bytes ? 2 * 4 * 64 * (k / 32) * c->groups : 0) + (digits == 2 ? (4 + 64) * (k / 32) : 0));
+        hn_dim_int(t, (bytes ? 2 * 4 * 64 * (k / 32) * c->groups : 0) + (digits == 2 ? (8 * 64 + 8) * (k / 32) : 0));
     out->text = text.failed ? NULL : hn_strdup(a, text.text);
     hn_str_free(&text);
     return out->text ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);

@@ -86,6 +86,7 @@ HNR_ALWAYS hnr_lu hnr_p_sign(hnr_lu a, hnr_lu by) { return (void)by, a; }
 #endif
 /* As hnr_p_dot; of a signed codec with the bytes less 128. */
 HNR_ALWAYS hnr_li hnr_p_dot_as(hnr_li c, hnr_lu a, hnr_li x, int off, int most) {
+    (void)off;
     if (!HNR_SIGNED(off, most)) return hnr_p_dot(c, a, x, most);
     a ^= 0x80808080;
     return c + hnr_p_widen(hnr_p_pairs(hnr_p_sign(a, a), (hnr_li)hnr_p_sign((hnr_lu)x, a)));
@@ -326,56 +327,79 @@ typedef struct hnr_packed {
                                                                                       : 2)
 /* Rows whose sums of bytes grow side by side, so that an instruction need not wait for the one before. */
 #define HNR_SIDE(R) (HNR_L < 16 ? 1 : (R) < 4 ? (R) : 4)
-/* 128 times the sums of high bytes in a block, of rows row_b bytes apart; own: which words of a row have some, of rows
- * own_b bytes apart; words: those of any row. Few have. */
-#define HNR_HIGH(name, GROUPS, OFF, MOST)                                                                              \
-    static __attribute__((noinline, unused)) void hnr_high_##name(const uint8_t *p, int h, int j, const int8_t *q,     \
-                                                                  int64_t row_b, int rows, const uint8_t *own,         \
-                                                                  int64_t own_b, hnr_li high[][2]) {                   \
-        hnr_lu w[8];                                                                                                   \
-        hnr_lf s[2], m[2];                                                                                             \
-        hnr_un_##name(p, h, j, w, s, m);                                                                               \
-        for (int r = 0; r < rows; r++, q += row_b, own += own_b) {                                                     \
-            hnr_li t[2] = {{0}};                                                                                       \
-            if (*own == 255)                                                                                           \
-                hnr_p_block(t, w, q, GROUPS, OFF, MOST);                                                               \
-            else                                                                                                       \
-                for (uint32_t left = *own; left; left &= left - 1) {                                                   \
-                    int k = __builtin_ctz(left), g = GROUPS == 2 ? k / 4 : 0;                                          \
-                    hnr_li x = (hnr_li){0} + *(const hnr_word *)(q + 4 * k);                                           \
-                    t[g] = hnr_p_dot_as(t[g], w[k], x, OFF, MOST);                                                     \
-                }                                                                                                      \
-            for (int g = 0; g < GROUPS; g++) high[r][g] = t[g] << 7;                                                   \
-        }                                                                                                              \
+/* 128 times the sums of a block's words that have high bytes, into high[half][row][group], which is zero. w: the
+ * unpacked block, of HALVES vectors of columns; q: the high bytes of the first row's block, of rows row_b bytes apart;
+ * which: 8 * row
+ * + word, of n words. Few have some in most blocks; in others, all. */
+HNR_ALWAYS void hnr_high(hnr_li *high, int rows, int halves, const hnr_lu (*w)[8], const int8_t *q, int64_t row_b,
+                         const uint8_t *which, int n, int groups, int off, int most) {
+    if (n == 8 * rows) {
+        _Pragma("GCC unroll 1") for (int r = 0; r < rows; r++) HNR_UNROLL for (int h = 0; h < halves; h++) {
+            hnr_li t[2] = {{0}};
+            hnr_p_block(t, w[h], q + r * row_b, groups, off, most);
+            high[(h * rows + r) * 2] = t[0] << 7;
+            if (groups == 2) high[(h * rows + r) * 2 + 1] = t[1] << 7;
+        }
+        return;
     }
-#define HNR_HIGH_2(name) hnr_high_##name
-#define HNR_HIGH_1(name) hnr_no_high
-HNR_ALWAYS void hnr_no_high(const uint8_t *p, int h, int j, const int8_t *q, int64_t row_b, int rows,
-                            const uint8_t *own, int64_t own_b, hnr_li high[][2]) {
-    (void)p, (void)h, (void)j, (void)q, (void)row_b, (void)rows, (void)own, (void)own_b, (void)high;
+    _Pragma("GCC unroll 1") for (int i = 0; i < n; i++) {
+        const int r = rows == 1 ? 0 : which[i] / 8, k = which[i] % 8, g = groups == 2 ? k / 4 : 0;
+        hnr_li x = (hnr_li){0} + *(const hnr_word *)(q + r * row_b + 4 * k);
+        HNR_UNROLL for (int h = 0; h < halves; h++) high[(h * rows + r) * 2 + g] +=
+            hnr_p_dot_as((hnr_li){0}, w[h][k], x, off, most) << 7;
+    }
 }
+/* The rows that had some have none again. */
+HNR_ALWAYS void hnr_no_high(hnr_li *high, int rows, int halves, const uint8_t *which, int n) {
+    if (n == 8 * rows || rows == 1) {
+        for (int i = 0; i < 2 * rows * halves; i++) high[i] = (hnr_li){0};
+        return;
+    }
+    _Pragma("GCC unroll 1") for (int i = 0; i < n; i++) for (int h = 0; h < halves; h++) {
+        hnr_li *of_row = high + (h * rows + which[i] / 8) * 2;
+        of_row[0] = of_row[1] = (hnr_li){0};
+    }
+}
+/* Zeros for an array of vectors, without a call or an instruction for long runs of bytes, which take longer. */
+#define HNR_P_ZERO(x)                                                                                                  \
+    for (size_t z = 0; z < sizeof(x) / sizeof *(x); z++) {                                                             \
+        (x)[z] = (__typeof__(*(x))){0};                                                                                \
+        __asm__("" : "+m"((x)[z]));                                                                                    \
+    }
+/* What a group's sum of bytes t adds to a row's columns. */
+HNR_ALWAYS hnr_lf hnr_p_add(hnr_lf acc, hnr_li t, hnr_lf s, float d, hnr_lf m, const float *low, int min) {
+    acc = hnr_l_fma(hnr_l_float(t), s * d, acc);
+    return min ? hnr_l_fma(m, hnr_l_all(*low), acc) : acc;
+}
+
 /* R rows times the 16 columns of a panel. first, low: what sums of bytes begin with, and what minima are multiplied
  * with, for each group of each row; BYTES: of a block of SUB times 32 elements; BLOCKS: of 32 elements in a row.
- * DIGITS: bytes an element of q; words: of each block, those of which some row has high bytes; own: those of each row.
+ * DIGITS: bytes an element of q; which: words with high bytes, block after block, of which count[block] are a block's.
  * The sums are those of integers, so that rows of which a word's high bytes are zero do not change by them. */
-#define HNR_TILE(FN, DIGITS, name, BLOCKS, R, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                      \
+#define HNR_TILE_HEAD(FN, name, BLOCKS, R)                                                                             \
     static __attribute__((noinline)) void FN##_##name##_##BLOCKS##_##R(                                                \
         const uint8_t *panel, const int8_t *q, const float *d, const int32_t *first, const float *low, float *y,       \
-        int64_t to_next, int64_t columns, const uint8_t *words, const uint8_t *own) {                                  \
-        for (int h = 0; h < 16; h += HNR_L) {                                                                          \
+        int64_t to_next, int64_t columns, const uint8_t *count, const uint8_t *which)
+#define HNR_TILE(FN, DIGITS, name, BLOCKS, R, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                      \
+    HNR_TILE_HEAD(FN, name, BLOCKS, R) {                                                                               \
+        const uint8_t *all = which;                                                                                    \
+        for (int h = 0; h < 16; h += HNR_L, which = all) {                                                             \
             hnr_lf acc[R];                                                                                             \
-            hnr_li high[DIGITS == 2 ? R : 1][2];                                                                       \
+            hnr_li high[2 * R];                                                                                        \
             const uint8_t *p = panel;                                                                                  \
-            if (DIGITS == 1) (void)words, (void)own, (void)high;                                                       \
+            if (DIGITS == 2) HNR_P_ZERO(high)                                                                          \
             HNR_UNROLL for (int r = 0; r < R; r++) acc[r] = (hnr_lf){0};                                               \
             for (int64_t b = 0; b < BLOCKS; p += 16 * BYTES) {                                                         \
                 for (int j = 0; j < SUB; j++, b++) {                                                                   \
-                    hnr_lu w[8];                                                                                       \
+                    hnr_lu w[1][8];                                                                                    \
                     hnr_lf s[2], m[2];                                                                                 \
-                    if (DIGITS == 2 && words[b])                                                                       \
-                        HNR_HIGH_##DIGITS(name)(p, h, j, q + (BLOCKS + b) * 32, 2 * BLOCKS * 32, R, own + b, BLOCKS,   \
-                                                high);                                                                 \
-                    hnr_un_##name(p, h, j, w, s, m);                                                                   \
+                    const int n = DIGITS == 2 ? count[b] : 0;                                                          \
+                    hnr_un_##name(p, h, j, w[0], s, m);                                                                \
+                    if (n) {                                                                                           \
+                        hnr_lu v[1][8]; /* w itself stays in registers */                                              \
+                        HNR_UNROLL for (int k = 0; k < 8; k++) v[0][k] = w[0][k];                                      \
+                        hnr_high(high, R, 1, v, q + (BLOCKS + b) * 32, 2 * BLOCKS * 32, which, n, GROUPS, OFF, MOST);  \
+                    }                                                                                                  \
                     if (h == 0) HNR_AHEAD(p + j * (16 * BYTES / SUB), 16 * BYTES / SUB, R);                            \
                     HNR_UNROLL for (int at = 0; at < R; at += HNR_SIDE(R)) {                                           \
                         hnr_li t[HNR_SIDE(R)][2] = {{{0}}};                                                            \
@@ -384,36 +408,103 @@ HNR_ALWAYS void hnr_no_high(const uint8_t *p, int h, int j, const int8_t *q, int
                             t[i][g] += first[((at + i) * BLOCKS + b) * GROUPS + g];                                    \
                         if (HNR_IN_16)                                                                                 \
                             HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++)                                           \
-                                hnr_p_block(t[i], w, q + ((at + i) * DIGITS * BLOCKS + b) * 32, GROUPS, OFF, MOST);    \
+                                hnr_p_block(t[i], w[0], q + ((at + i) * DIGITS * BLOCKS + b) * 32, GROUPS, OFF, MOST); \
                         else                                                                                           \
                             HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) {  \
                                 int g = GROUPS == 2 ? k / 4 : 0;                                                       \
                                 hnr_word four =                                                                        \
                                     *(const hnr_word *)(q + ((at + i) * DIGITS * BLOCKS + b) * 32 + 4 * k);            \
-                                t[i][g] = hnr_p_dot(t[i][g], w[k], (hnr_li){0} + four, MOST);                          \
+                                t[i][g] = hnr_p_dot(t[i][g], w[0][k], (hnr_li){0} + four, MOST);                       \
                             }                                                                                          \
-                        if (DIGITS == 2 && words[b])                                                                   \
+                        if (n)                                                                                         \
                             HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS; g++)          \
-                                t[i][g] += high[at + i][g];                                                            \
-                        HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) HNR_UNROLL for (int g = 0; g < GROUPS; g++) { \
-                            int r = at + i;                                                                            \
-                            acc[r] = hnr_l_fma(hnr_l_float(t[i][g]), s[g] * d[r * BLOCKS + b], acc[r]);                \
-                            if (MIN)                                                                                   \
-                                acc[r] = hnr_l_fma(m[g], (hnr_lf){0} + low[(r * BLOCKS + b) * GROUPS + g], acc[r]);    \
-                        }                                                                                              \
+                                t[i][g] += high[(at + i) * 2 + g];                                                     \
+                        HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) HNR_UNROLL for (int g = 0; g < GROUPS; g++)   \
+                            acc[at + i] = hnr_p_add(acc[at + i], t[i][g], s[g], d[(at + i) * BLOCKS + b], m[g],        \
+                                                    low + ((at + i) * BLOCKS + b) * GROUPS + g, MIN);                  \
                     }                                                                                                  \
+                    if (n) hnr_no_high(high, R, 1, which, n);                                                          \
+                    which += n;                                                                                        \
                 }                                                                                                      \
             }                                                                                                          \
             HNR_UNROLL for (int r = 0; r < R; r++) hnr_p_store(y + r * to_next, columns, h, acc[r]);                   \
         }                                                                                                              \
     }
 
+#if HNR_L == 8
+/* The same with both halves of the panel at once, so that a word of a row is brought to the lanes once, and with half
+ * of the words at a time, whose bytes of 16 columns are the registers that there are. Sums of small bytes stay in 16
+ * bits between the two. */
+#define HNR_TILE_SMALL(FN, DIGITS, name, BLOCKS, R, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                \
+    HNR_TILE_HEAD(FN, name, BLOCKS, R) {                                                                               \
+        enum { RUN = 32767 / (2 * 127 * MOST), WAIT = GROUPS == 1 && RUN >= 8 };                                       \
+        hnr_lf acc[2][R];                                                                                              \
+        hnr_li high[4 * R];                                                                                            \
+        const uint8_t *p = panel;                                                                                      \
+        if (DIGITS == 2) HNR_P_ZERO(high)                                                                              \
+        HNR_P_ZERO(acc[0])                                                                                             \
+        HNR_P_ZERO(acc[1])                                                                                             \
+        for (int64_t b = 0; b < BLOCKS; p += 16 * BYTES) {                                                             \
+            for (int j = 0; j < SUB; j++, b++) {                                                                       \
+                hnr_lu w[2][8];                                                                                        \
+                hnr_lf s[2][2], m[2][2];                                                                               \
+                hnr_ls part[2][R];                                                                                     \
+                hnr_li sum[2][R];                                                                                      \
+                const int n = DIGITS == 2 ? count[b] : 0;                                                              \
+                hnr_un_##name(p, 0, j, w[0], s[0], m[0]);                                                              \
+                hnr_un_##name(p, 8, j, w[1], s[1], m[1]);                                                              \
+                if (DIGITS == 2) __asm__("" : "+m"(w)); /* in memory: more than there are registers */                 \
+                if (n) hnr_high(high, R, 2, w, q + (BLOCKS + b) * 32, 2 * BLOCKS * 32, which, n, GROUPS, OFF, MOST);   \
+                HNR_AHEAD(p + j * (16 * BYTES / SUB), 16 * BYTES / SUB, R);                                            \
+                HNR_UNROLL for (int f = 0; f < 2; f++) {                                                               \
+                    const int g = GROUPS == 2 ? f : 0;                                                                 \
+                    _Pragma("GCC unroll 1") for (int r = 0; r < R; r++) {                                              \
+                        const int8_t *x = q + (r * DIGITS * BLOCKS + b) * 32 + 16 * f;                                 \
+                        hnr_ls in[2] = {{0}};                                                                          \
+                        hnr_li t[2] = {{0}};                                                                           \
+                        HNR_UNROLL for (int k = 0; k < 4; k++) {                                                       \
+                            hnr_li word = (hnr_li){0} + *(const hnr_word *)(x + 4 * k);                                \
+                            HNR_UNROLL for (int h = 0; h < 2; h++) {                                                   \
+                                in[h] = hnr_p_pairs(w[h][4 * f + k], word) + (k % RUN ? in[h] : (hnr_ls){0});          \
+                                if (!WAIT && (k + 1) % (RUN < 4 ? RUN : 4) == 0) t[h] += hnr_p_widen(in[h]);           \
+                            }                                                                                          \
+                        }                                                                                              \
+                        HNR_UNROLL for (int h = 0; h < 2; h++) {                                                       \
+                            if (WAIT && f == 0) {                                                                      \
+                                part[h][r] = in[h];                                                                    \
+                                continue;                                                                              \
+                            }                                                                                          \
+                            if (WAIT) t[h] = hnr_p_widen(part[h][r] + in[h]);                                          \
+                            if (GROUPS == 1 && f == 0) {                                                               \
+                                sum[h][r] = t[h];                                                                      \
+                                continue;                                                                              \
+                            }                                                                                          \
+                            if (!WAIT && GROUPS == 1) t[h] += sum[h][r];                                               \
+                            if (OFF) t[h] += first[(r * BLOCKS + b) * GROUPS + g];                                     \
+                            if (n) t[h] += high[(h * R + r) * 2 + g];                                                  \
+                            acc[h][r] = hnr_p_add(acc[h][r], t[h], s[h][g], d[r * BLOCKS + b], m[h][g],                \
+                                                  low + (r * BLOCKS + b) * GROUPS + g, MIN);                           \
+                        }                                                                                              \
+                    }                                                                                                  \
+                }                                                                                                      \
+                if (n) hnr_no_high(high, R, 2, which, n);                                                              \
+                which += n;                                                                                            \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int r = 0; r < R; r++)                                                                                    \
+            for (int h = 0; h < 2; h++) hnr_p_store(y + r * to_next, columns, 8 * h, acc[h][r]);                       \
+    }
+#else
+#define HNR_TILE_SMALL HNR_TILE
+#endif
+
+/* Tiles of R rows as long as so many are left, from row r of a group on; tile: how many tiles the group had. */
 #define HNR_TAKE(FN, DIGITS, name, BLOCKS, R, GROUPS)                                                                  \
-    for (; n - r >= R; r += R)                                                                                         \
+    for (; n - r >= R; r += R, tile++)                                                                                 \
         FN##_##name##_##BLOCKS##_##R(panel, a->q + (row + r) * DIGITS * BLOCKS * 32, a->d + (row + r) * BLOCKS,        \
                                      first + r * BLOCKS * GROUPS, low + r * BLOCKS * GROUPS,                           \
                                      a->y + (row + r) * a->columns + 16 * c, a->columns, a->columns - 16 * c,          \
-                                     words + r / 16 * BLOCKS, own + r * BLOCKS);
+                                     count + tile * BLOCKS, which + r * 8 * BLOCKS);
 /* The sum of 16 bytes from -127 to 127. */
 HNR_ALWAYS int32_t hnr_sum_16(const int8_t *q) {
     uint64_t x[2], even = 0;
@@ -436,46 +527,51 @@ HNR_ALWAYS void hnr_packed_sums(const int8_t *q, const float *d, int64_t blocks,
         }
     }
 }
-/* As above, of rows with high bytes; and for each block which words have some: own, of each row; words, of each 16. */
+/* As above, of `rows` rows with high bytes, of which words that have some are listed for each tile (HNR_TAKE): how many
+ * of each block, and which; `which` has 8 * blocks bytes a row. */
 HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows, int64_t blocks, int groups, int off,
-                                  int32_t *first, float *low, uint8_t *words, uint8_t *own) {
-    memset(words, 0, (size_t)((rows + 15) / 16 * blocks));
-    for (int64_t r = 0; r < rows;
-         r++, q += 64 * blocks, d += blocks, own += blocks, first += blocks * groups, low += blocks * groups)
+                                  int32_t *first, float *low, uint8_t *count, uint8_t *which) {
+    for (int64_t r = 0, size = 16; r < rows; r += size, count += blocks) {
+        while (size > rows - r) size /= 2;
+        uint8_t *next = which + r * 8 * blocks;
         for (int64_t b = 0; b < blocks; b++) {
-            const int8_t *up = q + 32 * (blocks + b);
-            int32_t half[2] = {hnr_sum_16(q + 32 * b), hnr_sum_16(q + 32 * b + 16)};
-            uint64_t pair[4];
-            __builtin_memcpy(pair, up, 32);
-            own[b] = 0;
-            if (pair[0] | pair[1] | pair[2] | pair[3]) {
-                half[0] += 128 * hnr_sum_16(up), half[1] += 128 * hnr_sum_16(up + 16);
-                for (int i = 0; i < 4; i++)
-                    own[b] |= (uint8_t)((((uint32_t)pair[i] != 0) | (pair[i] >> 32 != 0) << 1) << 2 * i);
-                words[r / 16 * blocks + b] |= own[b];
+            const uint8_t *before = next;
+            for (int64_t i = 0; i < size; i++) {
+                const int8_t *low_q = q + ((r + i) * 2 * blocks + b) * 32, *up = low_q + 32 * blocks;
+                int32_t half[2] = {hnr_sum_16(low_q), hnr_sum_16(low_q + 16)};
+                uint32_t word[8];
+                __builtin_memcpy(word, up, 32);
+                if (word[0] | word[1] | word[2] | word[3] | word[4] | word[5] | word[6] | word[7]) {
+                    half[0] += 128 * hnr_sum_16(up), half[1] += 128 * hnr_sum_16(up + 16);
+                    for (int k = 0; k < 8; k++)
+                        if (word[k]) *next++ = (uint8_t)(8 * i + k);
+                }
+                const int64_t at = ((r + i) * blocks + b) * groups;
+                for (int g = 0; g < groups; g++) {
+                    int32_t sum = groups == 1 ? half[0] + half[1] : half[g];
+                    first[at + g] = -off * sum;
+                    low[at + g] = (float)sum * d[(r + i) * blocks + b];
+                }
             }
-            for (int g = 0; g < groups; g++) {
-                int32_t sum = groups == 1 ? half[0] + half[1] : half[g];
-                first[b * groups + g] = -off * sum;
-                low[b * groups + g] = (float)sum * d[b];
-            }
+            count[b] = (uint8_t)(next - before);
         }
+    }
 }
 /* Work items: a panel for a block of HNR_ROWS rows, panels first. scratch: twice HNR_ROWS * BLOCKS * GROUPS words; with
- * two bytes an element HNR_ROWS / 16 * BLOCKS and HNR_ROWS * BLOCKS bytes behind them. */
+ * two bytes an element 8 * BLOCKS bytes for each of HNR_ROWS rows, and for each of at most 8 tiles BLOCKS bytes. */
 enum { HNR_ROWS = 64 };
-#define HNR_DOT_N(FN, TILE, DIGITS, name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                  \
-    HNR_TILE(TILE, DIGITS, name, BLOCKS, 1, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
+#define HNR_DOT_N(ONE, MAKE, FN, TILE, DIGITS, name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)                       \
+    ONE(TILE, DIGITS, name, BLOCKS, 1, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                             \
     HNR_TILE(TILE, DIGITS, name, BLOCKS, 2, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
     HNR_TILE(TILE, DIGITS, name, BLOCKS, 4, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
-    HNR_TILE(TILE, DIGITS, name, BLOCKS, 8, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
-    HNR_TILE(TILE, DIGITS, name, BLOCKS, 16, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                       \
+    MAKE(TILE, DIGITS, name, BLOCKS, 8, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                            \
+    MAKE(TILE, DIGITS, name, BLOCKS, 16, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                           \
     static __attribute__((noinline)) void FN##_##name##_##BLOCKS(const hnr_packed *a, int64_t begin, int64_t end,      \
                                                                  char *scratch) {                                      \
         int32_t *first = (int32_t *)(void *)scratch;                                                                   \
         float *low = (float *)(void *)(first + HNR_ROWS * BLOCKS * GROUPS);                                            \
-        uint8_t *words = DIGITS == 2 ? (uint8_t *)(low + HNR_ROWS * BLOCKS * GROUPS) : (uint8_t *)scratch;             \
-        uint8_t *own = DIGITS == 2 ? words + HNR_ROWS / 16 * BLOCKS : words;                                           \
+        uint8_t *which = DIGITS == 2 ? (uint8_t *)(low + HNR_ROWS * BLOCKS * GROUPS) : (uint8_t *)scratch;             \
+        uint8_t *count = DIGITS == 2 ? which + HNR_ROWS * 8 * BLOCKS : which;                                          \
         const int64_t panels = (a->columns + 15) / 16;                                                                 \
         for (int64_t i = begin; i < end;) {                                                                            \
             int64_t row = i / panels * HNR_ROWS, stop = i / panels * panels + panels;                                  \
@@ -483,12 +579,12 @@ enum { HNR_ROWS = 64 };
             if (stop > end) stop = end;                                                                                \
             if (DIGITS == 2)                                                                                           \
                 hnr_packed_sums_2(a->q + row * 2 * BLOCKS * 32, a->d + row * BLOCKS, n, BLOCKS, GROUPS, OFF, first,    \
-                                  low, words, own);                                                                    \
+                                  low, count, which);                                                                  \
             else if ((OFF && !HNR_SIGNED(OFF, MOST)) || MIN)                                                           \
                 hnr_packed_sums(a->q + row * BLOCKS * 32, a->d + row * BLOCKS, n * BLOCKS, GROUPS, OFF, first, low);   \
             for (int64_t c = i % panels; i < stop; i++, c++) {                                                         \
                 const uint8_t *panel = a->w + c * (16 * BYTES * (BLOCKS / SUB));                                       \
-                int64_t r = 0;                                                                                         \
+                int64_t r = 0, tile = 0;                                                                               \
                 HNR_TAKE(TILE, DIGITS, name, BLOCKS, 16, GROUPS)                                                       \
                 HNR_TAKE(TILE, DIGITS, name, BLOCKS, 8, GROUPS)                                                        \
                 HNR_TAKE(TILE, DIGITS, name, BLOCKS, 4, GROUPS)                                                        \
@@ -497,8 +593,11 @@ enum { HNR_ROWS = 64 };
             }                                                                                                          \
         }                                                                                                              \
     }
-#define HNR_DOT(...) HNR_DOT_N(hnr_dot, hnr_tile, 1, __VA_ARGS__)
-#define HNR_DOT_2(...) HNR_DOT_N(hnr_dot_2, hnr_tile_2, 2, __VA_ARGS__) /* behind HNR_HIGH of the codec */
+/* SMALL: of codecs whose bytes stay below 64. */
+#define HNR_DOT(...) HNR_DOT_N(HNR_TILE, HNR_TILE, hnr_dot, hnr_tile, 1, __VA_ARGS__)
+#define HNR_DOT_2(...) HNR_DOT_N(HNR_TILE, HNR_TILE, hnr_dot_2, hnr_tile_2, 2, __VA_ARGS__)
+#define HNR_DOT_SMALL(...) HNR_DOT_N(HNR_TILE_SMALL, HNR_TILE_SMALL, hnr_dot, hnr_tile, 1, __VA_ARGS__)
+#define HNR_DOT_SMALL_2(...) HNR_DOT_N(HNR_TILE, HNR_TILE_SMALL, hnr_dot_2, hnr_tile_2, 2, __VA_ARGS__)
 
 /* --- rows of floats --------------------------------------------------------------------------------------------------
  */
