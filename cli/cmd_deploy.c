@@ -231,7 +231,7 @@ static const cli_option options[] = {
     {"tolerance", 0, CLI_TEXT, "X", 0, 0,
      "relative difference of outputs (1e-3, or what the model's types allow); of log-probabilities (0.1)"},
     {"pairs", 0, CLI_COUNT, "N", 1, 1e9, "a promotion needs so many requests that both versions ran (100)"},
-    {"runs", 0, CLI_COUNT, "N", 1, 1e9, "and so many runs of NEW (2300)"},
+    {"runs", 0, CLI_COUNT, "N", 1, 1e9, "and so many runs of NEW; of a language model steps (2300)"},
     {"elements", 0, CLI_COUNT, "N", 1, 1e9, "and so many elements or tokens compared (4610)"},
     {"age", 0, CLI_SECONDS, "TIME", 0, 0, "what is undecided by then is held (a day)"},
     {"list", 'l', CLI_FLAG, NULL, 0, 0, "show the models of the server, their versions, and what is on trial"},

@@ -316,8 +316,9 @@ const cli_command cli_cmd_tune = {
     "models, "
     "too (see `hone winners`). At the end the whole model is compared; if the tuned one is slower its winners are not "
     "kept. Measurements are kept, so an interrupted run can be continued. A language model (a GGUF file, a folder) is "
-    "tuned for its answers, one token behind 128, unless --size says otherwise, and must not get slower in reading a "
-    "prompt of 128; what `hone chat` has compiled of it is then compiled again.\n\n"
+    "tuned as `hone serve` runs it, for its answers, one token behind 512, unless --size says otherwise, and must not "
+    "get slower in reading a prompt of 128, nor behind 4,096; what `hone chat` has compiled of it is then compiled "
+    "again.\n\n"
     "Progress is shown on standard error, the result on standard output.",
     options,
     "hone tune\thone.yaml here, with the budget it names\n"

@@ -11,11 +11,14 @@
 #include <hone/tune_model.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -32,6 +35,7 @@ typedef struct learning {
     int64_t n_asked;   /* calls that its models had got when it was last asked */
     double active_s;   /* when it last had another call than ours */
     double asked_s;    /* when it was last asked */
+    double swept_s;    /* when old versions were last looked for */
     volatile int stop; /* a request came */
 } learning;
 
@@ -113,8 +117,9 @@ static hone_rc plan_for(const learning *l, const char *base, hone_traffic_plan *
     return !rc && out->count < least_runs ? HONE_E_EMPTY : rc;
 }
 
-/* One part of the plan; *n_new: kernels that have new winners. Products of a language model are those of the server. */
-static hone_rc tune_part(learning *l, const char *base, const hone_traffic_part *part, size_t *n_new, hone_err *err) {
+/* One part of the plan; *n_new: kernels that have new winners. A language model is tuned as the server has it. */
+static hone_rc tune_part(learning *l, const char *base, const hone_traffic_part *part, bool language, size_t *n_new,
+                         hone_err *err) {
     hone_graph *g;
     hone_tune_model_result m;
     hone_import_options i = {.size = sizeof i};
@@ -128,7 +133,8 @@ static hone_rc tune_part(learning *l, const char *base, const hone_traffic_part 
     i.exact = c.exact = l->o->exact;
     t.compile = &c, t.budget_s = part->share * l->budget_s, t.stop = &l->stop;
     t.sizes = part->hot || !*part->sizes ? NULL : part->sizes;
-    if (*part->also) t.also = part->also, t.kernels = CLI_SERVED_KINDS;
+    if (*part->also) t.also = part->also;
+    if (language) i.cache = l->o->cache ? l->o->cache : l->o->exact ? "f32" : "f16";
     t.progress = (hone_progress){on_progress, l};
     hone_rc rc = hone_import_model(base, &i, &g, NULL, err);
     if (!rc) {
@@ -142,21 +148,38 @@ static hone_rc tune_part(learning *l, const char *base, const hone_traffic_part 
     return rc;
 }
 
-/* DATA/hone/learned/NAME/model.so: beside the store, since it may be promoted. */
-static char *output_for(const learning *l, const char *name) {
+/* DATA/hone/learned: beside the store, since what is made there may be promoted. */
+static char *learned_dir(const learning *l) {
     char *store = l->o->store ? cli_strdup(l->o->store) : hone_rollouts_path(),
          *slash = store ? strrchr(store, '/') : NULL;
     if (slash) *slash = 0;
-    char stamp[32];
-    snprintf(stamp, sizeof stamp, "%lld", (long long)time(NULL));
-    char *dir = cli_format("%s/learned", slash ? store : "."), *own = cli_format("%s/%s-%s", dir, name, stamp);
-    mkdir(dir, 0700);
+    char *dir = cli_format("%s/learned", slash ? store : ".");
+    hone_free(store);
+    return dir;
+}
+
+/* learned/NAME-TIME/model */
+static char *output_for(const learning *l, const char *name) {
+    char *dir = learned_dir(l), *own = cli_format("%s/%s-%lld", dir, name, (long long)time(NULL));
     mkdir(own, 0700);
     char *output = cli_format("%s/model", own);
-    hone_free(store);
     free(dir);
     free(own);
     return output;
+}
+
+/* As long as somebody makes a version, none is removed. -1: there is no lock, and no version is made. */
+static int lock_versions(const learning *l) {
+    char *dir = learned_dir(l);
+    mkdir(dir, 0700);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_SH)) {
+        close(fd);
+        fd = -1;
+    }
+    if (fd < 0) fprintf(stderr, "hone: no version is made in '%s': %s\n", dir, strerror(errno));
+    free(dir);
+    return fd;
 }
 
 /* What hone_text_tuned made; freed. */
@@ -171,15 +194,21 @@ static void drop_folder(char *folder) {
     free(folder);
 }
 
-/* A folder that leads to the model's file; its library is compiled now, where the trial and the server look for it. */
-static hone_rc make_language(learning *l, const char *base, const char *name, char **path, hone_err *err) {
-    hone_text *m;
+/* As the server, and the trial, open a language model. */
+static hone_text_options text_options(const learning *l) {
     hone_text_options o = hone_text_defaults();
-    char *folder = output_for(l, name);
     o.n_threads = l->o->n_threads;
     o.cache = l->o->cache;
     o.exact = l->o->exact;
     o.no_parity = l->o->no_parity;
+    return o;
+}
+
+/* A folder that leads to the model's file; its library is compiled now, where the trial and the server look for it. */
+static hone_rc make_language(learning *l, const char *base, const char *name, char **path, hone_err *err) {
+    hone_text *m;
+    hone_text_options o = text_options(l);
+    char *folder = output_for(l, name);
     o.stop = &l->stop;
     o.progress = (hone_progress){on_progress, l};
     hone_rc rc = hone_text_tuned(base, folder, err);
@@ -245,7 +274,7 @@ static bool has_winners(const learning *l, const char *base) {
 static hone_rc tune_parts(learning *l, const char *base, const hone_traffic_plan *p, hone_err *err) {
     size_t n_new = 0;
     hone_rc rc = HONE_OK;
-    for (size_t i = 0; i < p->n && !rc && !l->stop; i++) rc = tune_part(l, base, &p->part[i], &n_new, err);
+    for (size_t i = 0; i < p->n && !rc && !l->stop; i++) rc = tune_part(l, base, &p->part[i], p->language, &n_new, err);
     if (n_new)
         tell(l, base, "learn-winners", cli_format("%zu kernels have new winners, proven on fresh builds", n_new));
     return rc;
@@ -260,8 +289,23 @@ static hone_rc make_version(learning *l, const char *base, const char *name, con
     return p->language ? make_language(l, base, name, path, err) : make_tensors(l, base, name, p, path, err);
 }
 
-static void learn(learning *l, const char *base, const char *name, const hone_traffic_plan *p) {
+/* A version, if there is anything to put in one; the lock is held until its trial has begun. */
+static hone_rc make_and_deploy(learning *l, const char *base, const char *name, const hone_traffic_plan *p, bool *made,
+                               hone_err *err) {
     char *path = NULL;
+    int fd = has_winners(l, base) || has_hot(p) ? lock_versions(l) : -1;
+    *made = false;
+    if (fd < 0) return HONE_OK;
+    hone_rc rc = make_version(l, base, name, p, &path, err);
+    *made = !rc && !l->stop && path;
+    if (*made) deploy(l, base, name, path);
+    free(path);
+    close(fd);
+    return rc;
+}
+
+static void learn(learning *l, const char *base, const char *name, const hone_traffic_plan *p) {
+    bool made = false;
     hone_err err = {0};
     l->stop = 0;
     tell(l, base, "learn",
@@ -269,16 +313,59 @@ static void learn(learning *l, const char *base, const char *name, const hone_tr
                     p->language ? "steps" : "runs", *p->part[0].sizes ? p->part[0].sizes : "its only one",
                     100 * p->part[0].share));
     hone_rc rc = tune_parts(l, base, p, &err);
-    if (!rc && !l->stop && (has_winners(l, base) || has_hot(p))) rc = make_version(l, base, name, p, &path, &err);
+    if (!rc && !l->stop) rc = make_and_deploy(l, base, name, p, &made, &err);
+    if (made) return;
     if (l->stop || rc == HONE_E_INTERRUPTED)
         tell(l, base, "learn", cli_format("stopped: requests came; what was measured is kept"));
     else if (rc)
         tell(l, base, "learned", cli_format("failed: %s", err.text));
-    else if (path)
-        deploy(l, base, name, path);
     else
         tell(l, base, "learned", cli_format("nothing better was found"));
-    free(path);
+}
+
+/* --- versions that nothing can go back to ---------------------------------------------------------------------------
+ */
+
+/* Does the server name the path, or what lies in it? */
+static bool names(const json_t *o, const char *path) {
+    const char *text = json_string_value(o), *key;
+    size_t i, n = strlen(path);
+    json_t *x;
+    if (text) return !strncmp(text, path, n) && (!text[n] || text[n] == '/');
+    json_array_foreach(o, i, x) if (names(x, path)) return true;
+    json_object_foreach((json_t *)(uintptr_t)o, key, x) if (names(x, path)) return true;
+    return false;
+}
+
+/* path: learned/NAME-TIME. What the server has open stays. Of a language model the library goes that was compiled of
+ * it, too. */
+static bool may_go(void *arg, const char *path) {
+    learning *l = arg;
+    const hone_text_options o = text_options(l);
+    json_t *told = ask_models(l);
+    bool may = told && !names(told, path);
+    json_decref(told);
+    char *version = cli_format("%s/model", path), *stamp = cli_format("%s/tuned", version);
+    if (may && !access(stamp, F_OK)) hone_text_forget(version, &o, NULL);
+    free(version);
+    free(stamp);
+    return may;
+}
+
+static void sweep(learning *l) {
+    hone_rollouts *r;
+    hone_err why = {0};
+    size_t n = 0;
+    char *dir = learned_dir(l);
+    hone_rc rc = access(dir, F_OK) ? HONE_E_NOTFOUND : hone_rollouts_open(l->o->store, false, &r, &why);
+    if (!rc) {
+        rc = hone_rollouts_sweep(r, dir, may_go, l, &n, &why);
+        hone_rollouts_close(r);
+    }
+    if (n) fprintf(stderr, "hone: learning: removed %zu versions that nothing can go back to\n", n);
+    if (rc && rc != HONE_E_NOTFOUND) fprintf(stderr, "hone: learning: old versions stay: %s\n", why.text);
+    l->swept_s = now_s();
+    free(dir);
 }
 
 /* Of each model that has no trial under way and was not learned for of late. */
@@ -303,7 +390,7 @@ static _Noreturn void run(learning *l, int fd) {
     setpriority(PRIO_PROCESS, 0, 19);
     sched_setscheduler(0, SCHED_IDLE, &none); /* where that is not allowed, 19 it is */
     l->socket = l->o->admin ? cli_strdup(l->o->admin) : hone_serve_admin_path(port);
-    l->active_s = now_s();
+    l->active_s = l->swept_s = now_s();
     for (unsigned missed = 0; missed < 10; nanosleep(&(struct timespec){1, 0}, NULL)) {
         json_t *o = ask_models(l);
         missed = o ? 0 : missed + 1;
@@ -311,6 +398,7 @@ static _Noreturn void run(learning *l, int fd) {
         size_t i;
         json_array_foreach(list, i, m) if (now_s() >= l->active_s + l->idle_s) look_at(l, m);
         json_decref(o);
+        if (!missed && now_s() >= fmax(l->active_s, l->swept_s) + l->idle_s) sweep(l);
     }
     fprintf(stderr, "hone: nothing is learned any more: nobody answers admin calls at '%s'\n", l->socket);
     _exit(0);

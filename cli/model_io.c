@@ -130,8 +130,10 @@ hone_rc cli_peer_open(const cli *c, const char *path, hone_peer **out, hone_err 
 }
 
 hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err) {
-    hone_import_options options = {
-        .size = sizeof options, .symbol = x->options.symbol, .n_symbol = x->options.n_symbol};
+    hone_import_options options = {.size = sizeof options,
+                                   .symbol = x->options.symbol,
+                                   .n_symbol = x->options.n_symbol,
+                                   .cache = x->options.cache};
     char *report = NULL;
     hone_rc rc = hone_import_model(path, &options, out, &report, err);
     if (rc && report && *report) fputs(report, stderr);

@@ -6,10 +6,6 @@
 
 #include <hone/traffic.h>
 
-/* Kinds of the kernels of a language model that steps have in common whether keys and values lie in one tensor, as in
- * the graph that is tuned, or in a pool, as a server has them: products, norms, those with packed weights. */
-#define CLI_SERVED_KINDS "contract,row,reduce,opaque"
-
 /* Rows of a model: from a store, from a file of JSON, or where `from` is NULL from the user's store. hone_free. */
 hone_rc cli_traffic_open(const char *model, const char *from, hone_traffic_row **row, size_t *n, hone_err *err);
 

@@ -16,9 +16,9 @@
  */
 
 hone_rc cli_tune_check_options(const cli *c, bool model, hone_err *err) {
-    static const char *const of_models[] = {"budget",       "target",  "symbol", "size",    "threads",
-                                            "kernels",      "winners", "cc",     "relaxed", "exhaust",
-                                            "from-traffic", "traffic", NULL};
+    static const char *const of_models[] = {"budget",       "target",  "symbol",     "size",    "threads",
+                                            "kernels",      "winners", "cc",         "relaxed", "exhaust",
+                                            "from-traffic", "traffic", "cache-type", NULL};
     static const char *const of_workloads[] = {"evals", "time",   "engine-options", "no-canary", "keep-builds",
                                                "store", "resume", "warm-start",     "pack",      NULL};
     const char *const *wrong = model ? of_workloads : of_models;
@@ -114,7 +114,7 @@ void cli_tune_put_text(const cli *c, const hone_tune_model_result *m) {
         printf("%s against the default one, one thread\n", gain_text(c, &m->gain, g, sizeof g));
     if (!isnan(m->gain_all.mid))
         printf("          %s on %u threads\n", gain_text(c, &m->gain_all, g, sizeof g), m->n_threads);
-    if (!isnan(m->gain_also.mid)) printf("          %s for a prompt\n", gain_text(c, &m->gain_also, g, sizeof g));
+    if (!isnan(m->gain_also.mid)) printf("          %s at the other sizes\n", gain_text(c, &m->gain_also, g, sizeof g));
     if (m->dropped) printf("          that is slower: its winners were taken out again\n");
     printf("search    %zu candidates", m->n_candidates);
     if (!isnan(m->rate)) printf(", %.1f per second", m->rate);
@@ -177,6 +177,17 @@ hone_rc cli_tune_renew(const char *path, const hone_tune_model_result *m, hone_e
     return any && cli_is_language_model(path) ? hone_text_renew(path, err) : HONE_OK;
 }
 
+/* A language model is tuned as it is served, with keys and values in a pool. */
+static hone_rc open_graph(const cli *c, const char *path, const cli_compiling *x, hone_graph **out, hone_err *err) {
+    cli_compiling how = *x;
+    const char *cache = cli_text(c, "cache-type", "f16");
+    bool language = cli_is_language_model(path);
+    if (!language && cli_given(c, "cache-type"))
+        return cli_fail(err, HONE_E_USAGE, "--cache-type is for language models; '%s' is none", path);
+    how.options.cache = language && strcmp(cache, "none") != 0 ? cache : NULL;
+    return cli_graph_open(path, &how, out, err);
+}
+
 hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli_tune_sizes *at,
                      hone_tune_model_result *out, hone_err *err) {
     hone_graph *g;
@@ -185,13 +196,13 @@ hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli
     hone_tune_model_options o = hone_tune_model_defaults();
     const char *slash = strrchr(path, '/');
     hone_rc rc = cli_check_engine(cli_text(c, "engine", NULL), err);
-    if (rc || (rc = cli_graph_open(path, x, &g, err))) return rc;
+    if (rc || (rc = open_graph(c, path, x, &g, err))) return rc;
     cli_live_begin(&live, c, on.resized);
     o.compile = &x->options;
     o.budget_s = at->budget_s;
     o.sizes = at->sizes;
     o.also = at->also;
-    o.kernels = cli_text(c, "kernels", at->kernels);
+    o.kernels = cli_text(c, "kernels", NULL);
     o.engine = cli_text(c, "engine", NULL);
     o.seed = cli_count(c, "seed", 0);
     o.cpu = cli_given(c, "cpu") ? (int)cli_count(c, "cpu", 0) : -1;
@@ -213,7 +224,7 @@ hone_rc cli_tune_model(cli *c, const char *path, hone_err *err) {
     if (cli_given(c, "from-traffic")) return cli_tune_from_traffic(c, path, err);
     if (cli_given(c, "traffic"))
         return cli_fail(err, HONE_E_USAGE, "--traffic says what --from-traffic reads; give both");
-    cli_tune_sizes at = {cli_seconds(c, "budget", 0), cli_text(c, "size", NULL), NULL, NULL};
+    cli_tune_sizes at = {cli_seconds(c, "budget", 0), cli_text(c, "size", NULL), NULL};
     cli_compiling_set(c, &x);
     x.options.progress.fn = NULL;
     rc = cli_tune_run(c, path, &x, &at, &m, err);

@@ -22,6 +22,14 @@
          0,                                                                                                            \
          "where winners are kept (of a model; default: HONE_WINNERS, else the user's file)"},                          \
         {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler (of a model; default cc)"},                                    \
+        {"cache-type",                                                                                                 \
+         0,                                                                                                            \
+         CLI_TEXT,                                                                                                     \
+         "T",                                                                                                          \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "keys and values in a pool of f32, f16 (the default), bf16 or q8, as `hone serve` keeps them; none: in one "  \
+         "tensor, as `hone compile` does (of a language model)"},                                                      \
         {"from-traffic",                                                                                               \
          0,                                                                                                            \
          CLI_FLAG,                                                                                                     \
@@ -57,7 +65,6 @@ hone_rc cli_tune_from_traffic(cli *c, const char *path, hone_err *err);
 typedef struct cli_tune_sizes {
     double budget_s;
     const char *sizes, *also; /* as hone_tune_model_options */
-    const char *kernels;      /* where --kernels is not given */
 } cli_tune_sizes;
 hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli_tune_sizes *at,
                      hone_tune_model_result *out, hone_err *err);

@@ -92,7 +92,7 @@ static hone_rc tune_part(cli *c, const char *path, const hone_traffic_part *part
         while (x.symbol[x.options.n_symbol]) x.options.n_symbol++;
     } else {
         sizes.sizes = *part->sizes ? part->sizes : NULL;
-        if (*part->also) sizes.also = part->also, sizes.kernels = CLI_SERVED_KINDS;
+        sizes.also = *part->also ? part->also : NULL;
     }
     hone_rc rc = cli_tune_run(c, path, &x, &sizes, out, err);
     cli_compiling_free(&x);

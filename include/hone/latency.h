@@ -41,6 +41,7 @@ typedef struct hone_latency_options {
     size_t n_state;
     const char *sizes; /* as hone_inputs_random */
     uint64_t n_steps;
+    int64_t state_rows; /* without a graph: the first size of each state, which no input gives; 0: the smallest */
 } hone_latency_options;
 static inline hone_latency_options hone_latency_defaults(void) {
     hone_latency_options o = HONE_ZERO;

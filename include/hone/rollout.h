@@ -181,6 +181,14 @@ HONE_API hone_rc hone_rollouts_history(hone_rollouts *r, const char *base, size_
 /* What happened to a base outside of deployments (a promoted version lost, steps of learning), in order, as a JSON
  * array. Free with hone_free. */
 HONE_API hone_rc hone_rollouts_events(hone_rollouts *r, const char *base, char **json, hone_err *err);
+/* Removes the versions in `folder` (folders of their own) that nothing can go back to any more: those that no
+ * deployment under way has, that answer for no base, are none, and are not what a rollback by hand returns to. may:
+ * asked before one goes, with its path; false: it stays; NULL: all may. Links in a version are removed, what they lead
+ * to is not. A sweep that was killed is ended by the next. Who makes versions there holds a shared lock (flock) on the
+ * folder until their deployment has begun: as long as somebody does, nothing is removed. *n: how many went. A folder
+ * that is not there is empty. */
+HONE_API hone_rc hone_rollouts_sweep(hone_rollouts *r, const char *folder, bool (*may)(void *arg, const char *path),
+                                     void *arg, size_t *n, hone_err *err);
 /* One decision, and evidence, as JSON objects: what an admin call answers. Free with hone_free; NULL: no memory. */
 HONE_API char *hone_rollout_decision_json(const hone_rollout_decision *decision);
 HONE_API char *hone_rollout_evidence_json(const hone_rollout_evidence *evidence);

@@ -56,6 +56,10 @@ HONE_API hone_rc hone_text_renew(const char *path, hone_err *err);
  * library of its own, and holds a link to the model, not the model. So both can run side by side (hone deploy). E_IO:
  * the folder has one already, or cannot be written. */
 HONE_API hone_rc hone_text_tuned(const char *path, const char *folder, hone_err *err);
+/* Removes the library that hone_text_open compiled for this path and these options, where there is one; what has it
+ * open goes on. The next hone_text_open compiles again. E_IO: the path, or the model that a folder leads to, is gone.
+ */
+HONE_API hone_rc hone_text_forget(const char *path, const hone_text_options *options, hone_err *err);
 HONE_API int64_t hone_text_context(const hone_text *m);
 HONE_API size_t hone_text_vocabulary(const hone_text *m);
 

@@ -44,8 +44,10 @@ typedef struct hone_tune_model_options {
     const hone_compile_options *compile;
     int32_t device;    /* 0 */
     double budget_s;   /* 0: 60 */
-    const char *sizes; /* "batch=1,seq=128": of symbolic sizes; NULL: 1 for what inputs have first, 128 for others; of a
-                          language model's step a token behind 128, and also a prompt of 128 */
+    const char *sizes; /* "batch=1,seq=128": of symbolic sizes; NULL: 1 for what inputs have first, 128 for others. Of a
+                          language model's step "tokens=1,past=512,wanted=1": so many tokens, of `wanted` sequences,
+                          behind so many of each; NULL: a token behind 512 (128, where keys and values are no blocks),
+                          and also a prompt of 128 and a token behind 4,096 */
     const char *kernels; /* "k1,k4" or kinds ("contract"), separated by commas; NULL: all that take time */
     const char *engine;  /* NULL: "auto" */
     uint64_t seed;
@@ -55,7 +57,8 @@ typedef struct hone_tune_model_options {
     double min_gain;          /* what a winner must prove; 0: 0.01 */
     const volatile int *stop; /* ends with what is proven */
     hone_progress progress;   /* is given a hone_tune_model_event */
-    const char *also; /* sizes at which the tuned model must not be slower either: "tokens=256,past=0"; NULL: none */
+    const char *also;         /* sizes at which the tuned model must not be slower either, with ";" between them:
+                                 "tokens=256,past=0"; NULL: none, of a language model whose sizes are not given as said there */
 } hone_tune_model_options;
 static inline hone_tune_model_options hone_tune_model_defaults(void) {
     hone_tune_model_options o = HONE_ZERO;
@@ -89,7 +92,7 @@ typedef struct hone_tune_model_result {
     double rate, elapsed_s;
     const char *winners; /* path of their file */
     void *block;
-    hone_interval gain_also; /* as gain, at options.also; NANs where it was not compared */
+    hone_interval gain_also; /* as gain, at options.also, the worst of them; NANs where it was not compared */
 } hone_tune_model_result;
 HONE_API hone_rc hone_tune_model_run(const hone_graph *g, const char *name, const hone_tune_model_options *options,
                                      hone_tune_model_result *out, hone_err *err);

@@ -41,7 +41,7 @@ class _Replica:
         if not self._server.running:
             raise RuntimeError("the server of this replica ended")
         try:
-            urllib.request.urlopen(self._server.url + "/ready", timeout=10).close()
+            urllib.request.urlopen(self._server.url + "/ready", timeout=25).close()  # Ray waits for 30 s
         except urllib.error.HTTPError as error:
             raise RuntimeError(error.read().decode(errors="replace")) from None
 
@@ -141,6 +141,7 @@ def serve_ray(
     route_prefix: str = "/",
     host: str = "127.0.0.1",
     port: int = 8000,
+    proxy_location: str = "HeadOnly",
     address: Optional[str] = None,
     check: bool = True,
     **options: Any,
@@ -154,8 +155,10 @@ def serve_ray(
     {"min_replicas": 1, "max_replicas": 8}; target_ongoing_requests is 16 unless given. num_cpus, resources: that Ray reserves for
     a replica; `threads` of its kernels is num_cpus unless given. per_node: replicas of one node at most; 1 spreads them, so that a
     node that dies takes one. max_requests: at once in a replica, its queue included; more wait
-    at Ray's proxy. host, port, route_prefix: where the cluster listens; the address is that of the first call. address: of the
-    cluster; Ray's own rules unless given. check: load the models once, in a task of the cluster, before any replica is replaced.
+    at Ray's proxy. host, port, route_prefix: where the cluster listens; the address is that of the first call.
+    proxy_location: "HeadOnly": the head's node listens; "EveryNode": each node with a replica does, for a load balancer in front of
+    them; nodes of one machine would share the port then, and a node that dies take connections with it. address: of the cluster;
+    Ray's own rules unless given. check: load the models once, in a task of the cluster, before any replica is replaced.
 
     Other options are those of `hone.Server`.
 
@@ -183,7 +186,7 @@ def serve_ray(
         max_ongoing_requests=max_requests, graceful_shutdown_timeout_s=drain_s + 5, graceful_shutdown_wait_loop_s=0.5, health_check_period_s=5,
         max_replicas_per_node=per_node,
         ray_actor_options={"num_cpus": num_cpus, **({"resources": dict(resources)} if resources else {})}, **scale)  # fmt: skip
-    serve.start(http_options={"host": host, "port": port})
+    serve.start(http_options={"host": host, "port": port}, proxy_location=proxy_location)
     serve.run(deployment.bind(paths, settings, _mark(paths)), name=name, route_prefix=route_prefix)
     return RayService(name, f"http://{host}:{port}{route_prefix.rstrip('/')}")
 

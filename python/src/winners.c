@@ -216,21 +216,25 @@ static PyObject *show_event(const void *event) {
 
 static void on_event(void *ctx, const hone_event *event) { hn_py_call_event(ctx, show_event, event); }
 
+static bool is_language(const tuning *t) {
+    const char *format = hone_import_format_of(t->path);
+    return format && (!strcmp(format, "gguf") || !strcmp(format, "hf"));
+}
+
 /* What has been compiled of a language model is made again with its new winners. */
 static hone_rc renew(const tuning *t, hone_err *err) {
-    const char *format = hone_import_format_of(t->path);
     bool any = t->result.dropped;
     for (size_t i = 0; i < t->result.n_kernels; i++) any |= t->result.kernel[i].is_new;
-    if (!any || !format || (strcmp(format, "gguf") != 0 && strcmp(format, "hf") != 0)) return HONE_OK;
-    return hone_text_renew(t->path, err);
+    return any && is_language(t) ? hone_text_renew(t->path, err) : HONE_OK;
 }
 
 static hone_rc tune(void *arg, hone_err *err) {
     tuning *t = arg;
     hone_import_options import = {
         .size = sizeof(hone_import_options), .symbol = t->o.compile.symbol, .n_symbol = t->o.compile.n_symbol};
-    const char *slash = strrchr(t->path, '/');
+    const char *slash = strrchr(t->path, '/'), *cache = t->o.compile.cache ? t->o.compile.cache : "f16";
     hone_graph *g = NULL;
+    if (is_language(t) && strcmp(cache, "none") != 0) import.cache = cache;
     hone_rc rc = hone_import_model(t->path, &import, &g, NULL, err);
     if (!rc) rc = hone_tune_model_run(g, slash ? slash + 1 : t->path, &t->o.tune, &t->result, err);
     hone_graph_free(g);

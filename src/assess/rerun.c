@@ -38,6 +38,13 @@ static hone_rc take_steps(hn_rerun *x, const hone_latency_options *o, hone_err *
     return rc;
 }
 
+static hone_rc resize_states(hn_rerun *x, int64_t rows, hone_err *err) {
+    for (int32_t i = 0; rows && i < x->model->n_states; i++)
+        if (x->model->resize(x->instance, i, rows))
+            return hn_fail(err, HONE_E_INPUT, "%s", x->model->error(x->instance));
+    return HONE_OK;
+}
+
 static hone_rc save_state(hn_rerun *x, hone_err *err) {
     hone_model_rc rc = x->model->save(x->instance, NULL, &x->state_b);
     if (rc == HONE_MODEL_SMALL) {
@@ -64,8 +71,10 @@ hone_rc hn_rerun_open(const hone_model *m, const hone_array *in, const hone_late
     if (!steps && !in && m->n_inputs) return hn_fail(err, HONE_E_USAGE, "inputs are needed");
     if (steps)
         rc = take_steps(out, options, err);
-    else
+    else {
         take_inputs(out, in);
+        rc = resize_states(out, options->state_rows, err);
+    }
     return !rc && m->n_states ? save_state(out, err) : rc;
 }
 

@@ -95,6 +95,12 @@ typedef struct hn_emit_how {
     struct hn_str *nest;  /* the scheduled nest's text is added here; NULL: it is not wanted */
 } hn_emit_how;
 
+/* A sketch that fits a body, with its knobs for it. */
+typedef struct hn_sketch_fit {
+    const hn_sketch *sketch;
+    hn_knobs knobs;
+} hn_sketch_fit;
+
 #define HN_BIT(kind) (1u << (kind)) /* of hn_backend.loops and .spaces */
 enum { HN_BACKEND_VERSION = 1 };    /* of this struct */
 
@@ -117,6 +123,8 @@ struct hn_backend {
      * it has none. NULL: for no body. */
     hone_rc (*whole)(hn_graph *g, hn_block body, const char *name, const hn_emit_how *how, hn_arena *a,
                      hn_kernel_code *out, hone_err *err);
+    /* Is it such a body? Then *out are the name of its schedule, as a sketch without functions, and its knobs. */
+    bool (*whole_fit)(const hn_graph *g, hn_block body, hn_sketch_fit *out);
     /* The body node by node, of the same meaning: all of *out. */
     hone_rc (*reference)(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out, hone_err *err);
     /* Appends the parts of the runtime's text that are named (blank-separated, any order, repeats allowed) and those
@@ -148,10 +156,6 @@ hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char 
 
 /* The sketches that fit a body, with their knobs, for the tuner: the default one first. list has room for `room`;
  * returns how many. 0 where the body has no nest. */
-typedef struct hn_sketch_fit {
-    const hn_sketch *sketch;
-    hn_knobs knobs;
-} hn_sketch_fit;
 size_t hn_emit_sketches(hn_graph *g, hn_block body, const char *kind, const hn_emit_how *how, hn_arena *a,
                         hn_sketch_fit *list, size_t room);
 

@@ -106,9 +106,6 @@ hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char 
     if (!b->print) return hn_fail(err, HONE_E_UNSUPPORTED, "backend '%s' takes no nests", b->name);
     if (b->whole) {
         hone_rc whole = b->whole(g, body, name, how, a, out, err);
-        if (!whole && want && strcmp(want, out->schedule) != 0)
-            return hn_fail(err, HONE_E_INPUT, "kernel '%s' has no schedule but '%s'; '%s' was asked for", name,
-                           out->schedule, want);
         if (whole != HONE_E_UNSUPPORTED) return whole;
     }
     if (want) {
@@ -133,6 +130,7 @@ size_t hn_emit_sketches(hn_graph *g, hn_block body, const char *kind, const hn_e
     hone_err ignored = {0};
     const hn_backend *b = how->dialect->backend;
     hn_nest *n;
+    if (room && b->whole_fit && b->whole_fit(g, body, list)) return 1;
     if (!b->print || hn_nest_lower(g, body, kind, a, &n, &ignored)) return 0;
     for (size_t i = 0; b->sketches[i] && count < room; i++) {
         list[count] = (hn_sketch_fit){.sketch = b->sketches[i]};

@@ -207,12 +207,45 @@ static hone_rc open_model(const char *path, const hone_text_options *o, bool lib
     return HONE_OK;
 }
 
+static hone_rc read_options(const hone_text_options *given, hone_text_options *o, hone_err *err) {
+    *o = hone_text_defaults();
+    hone_rc rc = hn_options_read(o, sizeof *o, given, "text", err);
+    if (!rc && o->activations && !strcmp(o->activations, "float")) o->exact = true, o->activations = NULL;
+    if (!o->cache) o->cache = o->exact ? "f32" : "f16";
+    return rc;
+}
+
 hone_rc hone_text_open(const char *path, const hone_text_options *options, hone_text **out, hone_err *err) {
-    hone_text_options o = hone_text_defaults();
-    hone_rc rc = hn_options_read(&o, sizeof o, options, "text", err);
-    if (!rc && o.activations && !strcmp(o.activations, "float")) o.exact = true, o.activations = NULL;
-    if (!o.cache) o.cache = o.exact ? "f32" : "f16";
+    hone_text_options o;
+    hone_rc rc = read_options(options, &o, err);
     return rc ? rc : open_model(path, &o, true, out, err);
+}
+
+/* Renamed first: a folder that is there is whole. What an earlier call that was killed left has the same name. */
+static hone_rc remove_library(const char *key, hone_err *err) {
+    char *cache = hn_cache_dir(), *folder = NULL, *gone = NULL;
+    hone_rc rc = HONE_OK;
+    if (!cache || asprintf(&folder, "%s/language/%s", cache, key) < 0 ||
+        asprintf(&gone, "%s/language/gone.%s", cache, key) < 0)
+        rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc) rc = hn_remove_tree(gone, err);
+    if (!rc && !rename(folder, gone)) rc = hn_remove_tree(gone, err);
+    free(gone);
+    free(folder);
+    free(cache);
+    return rc;
+}
+
+hone_rc hone_text_forget(const char *path, const hone_text_options *options, hone_err *err) {
+    hone_text_options o;
+    char *real = NULL, *stamp = NULL, key[33];
+    hone_rc rc = read_options(options, &o, err);
+    if (!rc) rc = hn_language_resolve(path, &real, &stamp, err);
+    if (!rc) rc = key_of(real, stamp, &o, key, err);
+    if (!rc) rc = remove_library(key, err);
+    free(real);
+    free(stamp);
+    return rc;
 }
 
 hone_rc hone_text_open_tokenizer(const char *path, hone_text **out, hone_err *err) {

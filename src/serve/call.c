@@ -157,6 +157,7 @@ static const char *reason(int status) {
                 {404, "Not Found"},
                 {405, "Method Not Allowed"},
                 {413, "Payload Too Large"},
+                {415, "Unsupported Media Type"},
                 {429, "Too Many Requests"},
                 {500, "Internal Server Error"},
                 {501, "Not Implemented"},

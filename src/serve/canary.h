@@ -39,7 +39,7 @@ bool hn_get_plan(hn_wire_reader *r, hn_canary_plan *p);
 /* What came of a request that both ran, in turns: NOW NEXT NEXT NOW, or the other way round. */
 typedef struct hn_wire_sample {
     int64_t rc_now, rc_next;    /* of runs that failed */
-    int64_t runs;               /* of each version */
+    int64_t runs;               /* of each version; of a language model steps */
     double now_s, next_s;       /* of all of them */
     int64_t compared, elements; /* answers of NEXT, and elements in them */
     int64_t differing;          /* of these; 0 where NOW does not agree with itself */

@@ -50,6 +50,7 @@ typedef struct trial {
     int order[LEGS], leg;
     size_t runs;                       /* of a leg */
     double seconds[2];                 /* of all runs of a version */
+    int64_t steps[2];                  /* of all answers of a version */
     hone_array *out[2][2 * MOST_RUNS]; /* by version */
     hone_text_answer text[2][2];
     size_t n_out[2];
@@ -143,6 +144,7 @@ typedef struct telling {
     request *q; /* NULL: nobody listens */
     hn_slot *slot;
     double told_s; /* when the server last heard of it */
+    int64_t steps;
 } telling;
 
 /* A long answer is no hang: that it goes on is said now and then. */
@@ -185,6 +187,7 @@ static hone_rc answer_text(hone_text *m, const hone_text_generate_options *o, te
         hn_slot_next(t->slot, 256, &feed);
         rc = hone_text_feed_all(m, &feed, 1, err);
         if (!rc) rc = hn_slot_take(t->slot, &feed, err);
+        t->steps++;
         say_alive(t);
     }
     hone_rc closed = hn_slot_close(t->slot, rc ? NULL : out, rc ? NULL : err);
@@ -245,7 +248,9 @@ static hone_rc run_text(child *c, trial *t, int v, size_t at) {
     o.ignore_end = true;
     o.max_tokens = asked->max_tokens && asked->max_tokens < TOKENS ? asked->max_tokens : TOKENS;
     o.n_top = TOPS;
-    return answer_text(c->model[v]->text, &o, &nobody, &t->text[v][at], &t->why);
+    hone_rc rc = answer_text(c->model[v]->text, &o, &nobody, &t->text[v][at], &t->why);
+    t->steps[v] += nobody.steps;
+    return rc;
 }
 
 static double now_seconds(child *c, trial *t, int v, size_t n) {
@@ -352,7 +357,7 @@ static void end_trial(child *c) {
     }
     hn_wire_sample x = {.rc_now = t->rc[0],
                         .rc_next = t->rc[1],
-                        .runs = 2 * (int64_t)t->runs,
+                        .runs = t->r.task.in ? 2 * (int64_t)t->runs : t->steps[0] + !t->steps[0],
                         .now_s = t->seconds[0],
                         .next_s = t->seconds[1],
                         .text = t->rc[1] ? why : text};

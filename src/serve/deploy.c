@@ -110,9 +110,9 @@ static void on_sampled(void *arg, const hn_wire_sample *x) {
     if (x->now_s > 0 && x->next_s > 0) add_ratio(d, log(x->next_s / x->now_s));
 }
 
-static void on_answered(void *arg) {
+static void on_answered(void *arg, size_t runs) {
     hn_ongoing *d = arg;
-    HN_COUNT(d, runs_next, 1);
+    HN_COUNT(d, runs_next, runs);
 }
 
 void hn_deploy_retried(const hn_http_call *c, bool failed) {

@@ -131,7 +131,7 @@ typedef struct hn_tryout hn_tryout;
 typedef struct hn_tryout_ear {
     void (*opened)(void *arg, hone_rc rc, const char *text_or_now, const char *next); /* versions, or why not */
     void (*sampled)(void *arg, const hn_wire_sample *x);
-    void (*answered)(void *arg); /* a client's request; one that failed is NOW's again */
+    void (*answered)(void *arg, size_t runs); /* a client's request; one that failed is NOW's again */
     /* version: that ran, -1 none; signal 0: it was killed, or hung (why says so). */
     void (*died)(void *arg, int version, int signal, const char *why);
     void *arg;

@@ -2,21 +2,36 @@
 #include "base/err.h"
 #include "serve/http.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+static json_t *model_json(const hn_served *m) {
+    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "id", m->name, "object", "model", "created",
+                     (json_int_t)m->loaded_s, "owned_by", "hone", "version", m->version, "kind",
+                     m->language ? "language" : "tensors");
+}
 
 static void models_call(hn_http_call *c) {
     hn_runner *e = c->server->engine;
     json_t *list = json_array();
     hone_err why;
-    for (size_t i = 0; i < e->n_model; i++) {
-        const hn_served *m = e->model[i];
-        if (hn_served_broken(m, &why)) continue;
-        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "id", m->name, "object", "model",
-                                              "created", (json_int_t)m->loaded_s, "owned_by", "hone", "version",
-                                              m->version, "kind", m->language ? "language" : "tensors"));
-    }
+    for (size_t i = 0; i < e->n_model; i++)
+        if (!hn_served_broken(e->model[i], &why)) json_array_append_new(list, model_json(e->model[i]));
     hn_http_reply(c, 200, json_pack("{s:s, s:o}", "object", "list", "data", list));
+}
+
+/* One of them: what stands behind "/v1/models/". */
+static void model_call(hn_http_call *c, const char *name) {
+    char message[320];
+    hn_http_use(c, hn_runner_model(c->server->engine, name));
+    if (c->model) {
+        if (!hn_http_broken(c)) hn_http_reply(c, 200, model_json(c->model));
+        return;
+    }
+    snprintf(message, sizeof message, "there is no model '%.200s' here; GET /v1/models lists them", name);
+    hn_http_fail(c, 404, message);
 }
 
 static void figures_call(hn_http_call *c) {
@@ -171,13 +186,28 @@ static const route routes[] = {
     {"/detokenize", true, false, false, detokenize_call},
 };
 
+/* Bodies are read as they are. */
+static const char *encoding_of(const hn_http_call *c) {
+    const char *text = evhttp_find_header(evhttp_request_get_input_headers(c->request), "Content-Encoding");
+    return text && *text && strcasecmp(text, "identity") != 0 ? text : NULL;
+}
+
+static void refuse_encoding(hn_http_call *c, const char *encoding) {
+    char message[160];
+    snprintf(message, sizeof message, "a body with Content-Encoding '%.60s' is not read; send it as it is", encoding);
+    hn_http_fail(c, 415, message);
+}
+
 void hn_http_route(hn_http_call *c, bool post) {
+    static const char one_model[] = "/v1/models/";
     hn_server *s = c->server;
     const route *r = NULL;
+    const char *encoding = encoding_of(c);
     hone_err why;
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (!strcmp(routes[i].path, c->path)) r = &routes[i];
     bool tensors = !strcmp(c->path, "/v2") || !strncmp(c->path, "/v2/", 4);
+    bool one = !post && !strncmp(c->path, one_model, sizeof one_model - 1);
     if (tensors) c->form = HN_FORM_TENSOR;
     c->quiet = r && r->open;
     if (!(r && r->open) && s->n_key) {
@@ -188,7 +218,7 @@ void hn_http_route(hn_http_call *c, bool post) {
             return;
         }
     }
-    if (!r && !tensors)
+    if (!r && !tensors && !one)
         hn_http_fail(c, 404, "there is no such call; docs/serve.md lists them");
     else if (r && r->post != post)
         hn_http_fail(c, 405, post ? "this call is a GET" : "this call is a POST");
@@ -196,8 +226,12 @@ void hn_http_route(hn_http_call *c, bool post) {
         hn_http_fail(c, 503, "the models are being loaded; /ready answers 200 when they are");
     else if (s->ending && !(r && r->early))
         hn_http_fail(c, 503, "the server is ending");
+    else if (post && encoding)
+        refuse_encoding(c, encoding);
     else if (r)
         r->run(c);
+    else if (one)
+        model_call(c, c->path + sizeof one_model - 1);
     else
         hn_tensors_call(c, c->path + 3);
 }

@@ -69,11 +69,20 @@ static void on_events(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-hn_http_call *hn_http_begin(hn_server *s, struct evhttp_request *request) {
+/* The path with its %XX as characters, but for U+0000: names of models may have spaces. */
+static char *path_of(struct evhttp_request *request) {
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
     const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+    size_t n = 0;
+    char *text = path ? evhttp_uridecode(path, 0, &n) : NULL;
+    if (text && strlen(text) == n) return text;
+    free(text);
+    return strdup(path ? path : "/");
+}
+
+hn_http_call *hn_http_begin(hn_server *s, struct evhttp_request *request) {
     hn_http_call *c = calloc(1, sizeof *c);
-    if (!c || !(c->path = strdup(path ? path : "/"))) {
+    if (!c || !(c->path = path_of(request))) {
         free(c);
         evhttp_send_error(request, 503, "out of memory");
         return NULL;

@@ -222,7 +222,7 @@ static bool take_done(hn_tryout *t, uint32_t id, hn_wire_reader *r) {
     t->live[at] = NULL;
     j->trial_id = 0;
     note_answer(t, j, run_s);
-    t->ear.answered(t->ear.arg);
+    t->ear.answered(t->ear.arg, j->in || !j->answer.n ? 1 : j->answer.n);
     end_job(t->s, j);
     return true;
 }

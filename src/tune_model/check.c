@@ -67,15 +67,20 @@ static void keep_in_range(const hone_model *model, hone_array *in) {
     free(io);
 }
 
-static hone_rc make_inputs(const char *sizes, const hone_model *model, hone_array **out, hone_err *err) {
+static hone_rc make_inputs(const char *text, const hone_model *model, hone_array **out, int64_t *rows, hone_err *err) {
+    char sizes[256];
+    *rows = hn_served_rows(text, sizes, sizeof sizes);
     hone_array *in = calloc((size_t)model->n_inputs + 1, sizeof *in);
     if (!in) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
-    hone_rc rc = hone_inputs_random(model, sizes, 1, in, err);
+    hone_rc rc = hone_inputs_random(model, *sizes ? sizes : NULL, 1, in, err);
     if (rc) {
         free(in);
         return rc;
     }
-    keep_in_range(model, in);
+    if (*rows)
+        hn_served_inputs(model, *rows, in);
+    else
+        keep_in_range(model, in);
     *out = in;
     return HONE_OK;
 }
@@ -99,13 +104,13 @@ hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_
     hone_artifact *program;
     hone_array *in = NULL;
     hone_profile p;
-    const hone_latency_options o = {.size = sizeof o, .n_threads = t->team.n, .budget_s = max_s, .stop = t->o->stop};
+    hone_latency_options o = {.size = sizeof o, .n_threads = t->team.n, .budget_s = max_s, .stop = t->o->stop};
     double start_s = hn_now_s();
     hone_rc rc = compile(t, g, "profile", true, false, &program, t->team.n, err);
     t->compile_s = hn_now_s() - start_s;
     if (rc) return rc;
     const hone_model *model = hone_artifact_model(program);
-    rc = make_inputs(t->sizes, model, &in, err);
+    rc = make_inputs(t->sizes, model, &in, &o.state_rows, err);
     if (!rc) rc = hone_inputs_refused(model, hone_profile_model(model, in, &o, &p, err), err);
     if (!rc) {
         for (uint32_t i = 0; i < p.n_kernels; i++) note(t, &p, &p.kernel[i]);
@@ -183,18 +188,29 @@ static hone_rc compare(hn_tuning *t, side s[2], double max_s, hone_interval *gai
     return HONE_OK;
 }
 
-hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, const char *sizes, uint32_t n_threads, double max_s,
-                          hone_interval *gain, hone_err *err) {
-    side s[2] = {0};
+static hone_rc compare_at(hn_tuning *t, side s[2], const char *sizes, double max_s, hone_interval *gain,
+                          hone_err *err) {
     hone_array *in = NULL;
+    int64_t rows;
+    hone_rc rc = make_inputs(sizes, s[0].model, &in, &rows, err);
+    if (rc) return rc;
+    for (int i = 0; i < 2; i++) {
+        set_inputs(&s[i], in);
+        if (!rc && rows && !hn_served_pools(s[i].model, s[i].instance, rows))
+            rc = hn_fail(err, HONE_E_NOMEM, "out of memory for the keys and values of %lld tokens", (long long)rows);
+    }
+    if (!rc) rc = compare(t, s, max_s, gain, err);
+    free_inputs(in, (size_t)s[0].model->n_inputs);
+    return rc;
+}
+
+hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, const char *const *sizes, size_t n, uint32_t n_threads,
+                          double max_s, hone_interval *gain, hone_err *err) {
+    side s[2] = {0};
     hone_rc rc = HONE_OK;
     for (int i = 0; i < 2 && !rc; i++) rc = open_side(t, g, i, n_threads, &s[i], err);
-    if (!rc) rc = make_inputs(sizes, s[0].model, &in, err);
-    for (int i = 0; i < 2 && !rc; i++) set_inputs(&s[i], in);
-    if (!rc) rc = compare(t, s, max_s, gain, err);
-    size_t n = s[0].model ? (size_t)s[0].model->n_inputs : 0;
+    for (size_t i = 0; i < n && !rc; i++) rc = compare_at(t, s, sizes[i], max_s, &gain[i], err);
     close_side(&s[0]);
     close_side(&s[1]);
-    free_inputs(in, n);
     return rc;
 }

@@ -115,6 +115,7 @@ static bool make_buffers(bench *b) {
     b->n_symbol = t.n_symbols;
     memcpy(t.symbol, l->symbol, t.n_symbols * sizeof *symbol);
     if (hn_trial_traits(&t, &traits) || !hn_trial_inputs(&t, &traits, HN_FILL_RANDOM)) return false;
+    hn_served_kernel(t.m, t.k, t.in);
     return fill_buffers(b, &t);
 }
 

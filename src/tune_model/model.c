@@ -151,24 +151,53 @@ static bool is_language_step(const hn_dims *dims, int64_t tokens) {
     return seen == 7;
 }
 
-static hone_rc set_sizes(hn_tuning *t, hone_err *err) {
-    int64_t *symbol = hn_alloc_n(&t->a, hn_dims_symbols(t->m->g->dims) + 2, sizeof *symbol);
+/* The sizes of a language model that nobody named: an answer, token by token; a prompt must not be slower. */
+static void usual_step(hn_tuning *t, bool served, const char **sizes, const char **also) {
+    const char *own = *sizes, *own_also = *also;
+    if (served)
+        hn_served_usual(t->m->g->dims, &t->a, sizes, also);
+    else
+        *sizes = "tokens=1,past=128,wanted=1", *also = "tokens=128,past=0,wanted=1";
+    if (own) *sizes = own, *also = NULL;
+    if (own_also) *also = own_also;
+}
+
+/* A list, with ";" between its parts. */
+static hone_rc set_also(hn_tuning *t, bool served, const char *list, hone_err *err) {
     hone_rc rc = HONE_OK;
-    const char *sizes = t->o->sizes;
-    t->also = t->o->also;
-    if (!sizes && is_language_step(t->m->g->dims, 128)) {
-        sizes = "tokens=1,past=128,wanted=1"; /* an answer, token by token */
-        if (!t->also) t->also = "tokens=128,past=0,wanted=1";
+    for (const char *p = list; p && *p && !rc;) {
+        size_t n = strcspn(p, ";");
+        if (n && t->n_also == HN_ALSO_MAX)
+            return hn_fail(err, HONE_E_LIMIT, "'%s': at most %d sizes are looked at besides", list, HN_ALSO_MAX);
+        const char *one = hn_strndup(&t->a, p, n);
+        if (!one) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
+        if (n && served) rc = hn_served_sizes(t->m->g->dims, one, &t->a, &one, err);
+        if (n) t->also[t->n_also++] = one;
+        p += n + (p[n] == ';');
     }
+    return rc;
+}
+
+static hone_rc set_sizes(hn_tuning *t, hone_err *err) {
+    const hn_dims *dims = t->m->g->dims;
+    int64_t *symbol = hn_alloc_n(&t->a, hn_dims_symbols(dims) + 2, sizeof *symbol);
+    const char *sizes = t->o->sizes, *also = t->o->also;
+    bool served = hn_served_is(dims);
     if (!symbol) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
+    if (served || is_language_step(dims, 128)) usual_step(t, served, &sizes, &also);
     t->symbol = symbol + 1;
     hn_usual_sizes(t->m, t->symbol);
+    hone_rc rc = set_also(t, served, also, err);
+    if (!rc && served && sizes) rc = hn_served_sizes(dims, sizes, &t->a, &sizes, err);
     for (const char *p = sizes ? sizes : ""; *p && !rc;) {
         size_t n = strcspn(p, ",");
         rc = read_size(t, p, n, err);
         p += n + (p[n] == ',');
     }
-    print_sizes(t);
+    if (served)
+        t->sizes = rc ? NULL : hn_strdup(&t->a, sizes);
+    else
+        print_sizes(t);
     return rc;
 }
 
@@ -373,18 +402,32 @@ static hone_rc drop_winners(hn_tuning *t, hone_err *err) {
     return rc;
 }
 
+/* On one thread: at the sizes that it was tuned for, and at the others, of which the worst is told. */
+static hone_rc compare_alone(hn_tuning *t, const hone_graph *g, double max_s, hone_tune_model_result *out,
+                             hone_err *err) {
+    const char *sizes[HN_ALSO_MAX + 1] = {t->sizes};
+    hone_interval gain[HN_ALSO_MAX + 1];
+    for (size_t i = 0; i < t->n_also; i++) sizes[i + 1] = t->also[i];
+    hone_rc rc = hn_tuning_compare(t, g, sizes, t->n_also + 1, 1, max_s, gain, err);
+    if (rc) return rc;
+    out->gain = gain[0];
+    for (size_t i = 1; i <= t->n_also; i++)
+        if (isnan(out->gain_also.mid) || gain[i].mid < out->gain_also.mid) out->gain_also = gain[i];
+    return HONE_OK;
+}
+
 static hone_rc check(hn_tuning *t, const hone_graph *g, const cpu_set_t *usable, hone_tune_model_result *out,
                      hone_err *err) {
+    const char *sizes = t->sizes;
     size_t n_winners = 0;
     double max_s = budget_s(t) * check_part;
     for (size_t i = 0; i < t->n_kernels; i++) n_winners += t->kernel[i].winner;
     if (!n_winners || hn_tuning_stopped(t)) return HONE_OK;
     sched_setaffinity(0, sizeof *usable, usable);
     hone_rc rc = HONE_OK;
-    if (t->team.n > 1) rc = hn_tuning_compare(t, g, t->sizes, t->team.n, max_s / 2, &out->gain_all, err);
+    if (t->team.n > 1) rc = hn_tuning_compare(t, g, &sizes, 1, t->team.n, max_s / 2, &out->gain_all, err);
     run_on_team(&t->team, 1);
-    if (!rc) rc = hn_tuning_compare(t, g, t->sizes, 1, max_s, &out->gain, err);
-    if (!rc && t->also) rc = hn_tuning_compare(t, g, t->also, 1, max_s, &out->gain_also, err);
+    if (!rc) rc = compare_alone(t, g, max_s, out, err);
     if (rc == HONE_E_INTERRUPTED) return HONE_OK;
     if (rc) return rc;
     hn_tuning_say(t, HONE_TUNE_MODEL_CHECK, NULL, &out->gain, NULL);
@@ -511,6 +554,8 @@ hone_rc hone_tune_model_run(const hone_graph *g, const char *name, const hone_tu
     if (!rc) rc = hn_options_read(&given, sizeof given, o.compile, "compile", err);
     if (!rc) rc = hn_device_check(o.device, err);
     if (rc) return rc;
+    static const char *const pools[] = {"past.*=present.*"};
+    if (!given.n_state && hn_served_is(g->dims)) given.state = pools, given.n_state = 1; /* as hone_text_open has it */
     o.compile = &given;
     hn_tuning *t = calloc(1, sizeof *t);
     if (!t || sched_getaffinity(0, sizeof usable, &usable)) {

@@ -168,6 +168,7 @@ typedef struct hn_tuned {
     hone_interval seen_gain;             /* of the best candidate that a proof tested; mid 0: of none */
 } hn_tuned;
 
+enum { HN_ALSO_MAX = 8 };
 typedef struct hn_tuning {
     const hone_tune_model_options *o;
     hn_library lib;
@@ -178,7 +179,8 @@ typedef struct hn_tuning {
     const char *winners_path, *folder; /* folder: temp's path, for builds */
     int64_t *symbol;                   /* behind the error slot */
     char *sizes;                       /* "batch=1,seq=128", for inputs of the whole model */
-    const char *also;                  /* sizes at which the tuned model must not be slower either; NULL: none */
+    const char *also[HN_ALSO_MAX];     /* sizes at which the tuned model must not be slower either */
+    size_t n_also;
     hn_tuned *kernel;
     size_t n_kernels;
     hn_team team;
@@ -212,8 +214,25 @@ hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, double last_s,
 
 /* Share and time of each default kernel, into t->kernel. */
 hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_err *err);
-/* Tuned against default on n_threads, at these sizes of inputs. */
-hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, const char *sizes, uint32_t n_threads, double max_s,
-                          hone_interval *gain, hone_err *err);
+/* Tuned against default on n_threads, at each of n sizes of inputs, for max_s each. */
+hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, const char *const *sizes, size_t n, uint32_t n_threads,
+                          double max_s, hone_interval *gain, hone_err *err);
+
+/* --- language models, with keys and values in blocks (served.c) -----------------------------------------------------
+ */
+
+bool hn_served_is(const hn_dims *dims);
+/* "tokens=1,past=512,wanted=1" as sizes that all inputs have. E_USAGE. */
+hone_rc hn_served_sizes(const hn_dims *dims, const char *text, hn_arena *a, const char **out, hone_err *err);
+/* An answer behind 512 tokens; and a prompt, and an answer behind 4,096, as far as the context goes. NULL: no memory.
+ */
+void hn_served_usual(const hn_dims *dims, hn_arena *a, const char **sizes, const char **also);
+/* Those of the model's inputs alone, and (the result) rows of its pools, which are states; 0: it is no such text. */
+int64_t hn_served_rows(const char *sizes, char *inputs, size_t n);
+/* Tokens in their places: for inputs of the model, and of a kernel of attention. Others stay as they are. */
+void hn_served_inputs(const hone_model *m, int64_t rows, hone_array *in);
+/* Its pools have so many rows, of zeros. False: no memory. */
+bool hn_served_pools(const hone_model *m, hone_model_instance *instance, int64_t rows);
+void hn_served_kernel(const hn_model *m, const hn_kernel *k, hn_tensor *in);
 
 #endif

@@ -376,6 +376,30 @@ def test_tuning_takes_a_step_of_one_token(path, tmp_path):
     assert {k["kind"] for k in told["kernels"] if k["end"] != "left out"} == {"contract"}
 
 
+def test_attention_over_the_pool_is_tuned(path, tmp_path):
+    """The graph is that of a server: what is proven of it is what an opened model takes."""
+    env = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
+
+    def tune(*more, kernels="opaque", code=0, budget="2s"):
+        done = subprocess.run([HONE, "tune", path, "--budget", budget, "--threads", "1", "--kernels", kernels, "--json", *more], env=env,
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        return json.loads(done.stdout)["kernels"] if not code else done.stderr
+
+    def attention(**how):
+        (k,) = [k for k in tune("--size", "tokens=4,past=100,wanted=4", **how) if k["schedule"].startswith("attend ")]
+        assert k["end"] not in ("left out", "none") and k["share"] > 0
+        return k
+
+    name, n = attention()["kernel"], 0
+    for _ in range(4):  # measurements are kept, so that a slow machine gets there, too
+        n = n or attention(kernels=name, budget="6s")["candidates"]
+    assert n > 0
+    assert not any(k["schedule"].startswith("attend ") for k in tune("--cache-type", "none", kernels="contract"))
+    assert "more is wanted" in tune("--size", "tokens=1,wanted=2", code=2)
+    assert "'q7'" in tune("--cache-type", "q7", code=2)
+
+
 def test_what_was_tuned_is_compiled_again(path):
     library, seen = ctypes.CDLL(os.path.join(os.path.dirname(HONE), "libhone.so")), []
 

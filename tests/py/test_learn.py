@@ -119,7 +119,12 @@ def prove(store, base):
         db.execute(f"insert into {name} ({', '.join(used)}) values ({', '.join('?' * len(used))})", [values[c] for c in used])
 
 
-def test_a_language_model_learns_too(talked):
+def libraries():
+    """What was compiled of language models."""
+    return [name for name in os.listdir(os.path.join(os.environ["XDG_CACHE_HOME"], "hone", "language")) if len(name) == 32]
+
+
+def test_a_language_model_learns_too(talked, tmp_path):
     """What was proven before a request came is compiled now, and goes on trial beside the same file as it was."""
     model, store, said = talked
     prove(store, model)
@@ -137,11 +142,14 @@ def test_a_language_model_learns_too(talked):
         assert [(e["kind"], e["text"]) for e in history["events"]] == told and history["events"][0]["model"] == "m"
         (trial,) = history["deployments"]
         assert os.path.realpath(os.path.join(trial["next"], "model")) == os.path.realpath(model)
+        made, n = os.path.join(str(tmp_path), "kept"), len(libraries())
+        shutil.copytree(trial["next"], made, symlinks=True)
         assert run(s, "rollback", "m")["model"]["now"]["path"] == model and completion(s) == said
-        made = trial["next"]
+        # nothing can go back to it any more: it goes, with its library; the file that it leads to stays
+        assert wait_for(lambda: os.listdir(tmp_path / "learned") == []), os.listdir(tmp_path / "learned")
+        assert len(libraries()) == n - 1 and os.path.getsize(model) > 0
         assert run(s, "deploy", made, "--replace")["model"]["now"]["path"] == made and completion(s) == said
         assert s.end()[0] == 0
     os.rename(model, model + ".moved")
     done = subprocess.run([deploying.HONE, "generate", made, "-p", "A"], capture_output=True, text=True, timeout=60)
     assert done.returncode and "cannot open the model that" in done.stderr, done.stderr
-    shutil.rmtree(os.path.dirname(made))

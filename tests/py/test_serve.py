@@ -97,7 +97,8 @@ def prompts(n, most=60):
 def test_it_says_what_it_is(server):
     assert server.call("GET", "/health")[0] == server.call("GET", "/ready")[0] == 200
     models = list(server.client().models.list())
-    assert [m.id for m in models] == ["tiny"]
+    assert server.call("GET", "/v1/models/ti%6Ey")[0] == 200
+    assert [m.id for m in models] == ["tiny"] and server.client().models.retrieve("tiny").owned_by == "hone"
     parser = pytest.importorskip("prometheus_client.parser")
     families = {f.name: f for f in parser.text_string_to_metric_families(server.call("GET", "/metrics")[1].decode())}
     assert families["hone_serve_first_token_seconds"].type == "histogram" and families["hone_serve_requests"].type == "counter"
@@ -194,6 +195,9 @@ def test_tokens_and_back(server):
 
 
 BAD = [
+    ("GET", "/v1/models/none", None, 404, "no model 'none'"),
+    ("POST", "/v1/models/tiny", {}, 404, "no such call"),
+    ("GET", "/v1/%00models", None, 404, "no such call"),
     ("POST", "/v1/completions", b"{", 400, "no JSON object"),
     ("POST", "/v1/completions", b"[]", 400, "no JSON object"),
     ("POST", "/v1/completions", b"", 400, "empty"),
@@ -471,6 +475,9 @@ def test_tritonclient(tensors):
         got = c.infer("linear", given, outputs=[client.InferRequestedOutput("y", binary_data=binary)], request_id="7")
         assert np.array_equal(got.as_numpy("y"), want(a, i)) and got.get_response()["id"] == "7"
         assert np.array_equal(c.infer("linear", given).as_numpy("y"), want(a, i))
+    with pytest.raises(client.InferenceServerException, match="Content-Encoding 'gzip' is not read"):
+        c.infer("linear", given, request_compression_algorithm="gzip")
+    assert np.array_equal(c.infer("linear", given, response_compression_algorithm="gzip").as_numpy("y"), want(a, i))
     bad = client.InferInput("x", [2, 5], "FP32")
     bad.set_data_from_numpy(np.zeros((2, 5), np.float32))
     with pytest.raises(client.InferenceServerException, match="missing"):

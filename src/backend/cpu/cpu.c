@@ -39,6 +39,7 @@ const hn_backend hn_backend_cpu = {
     .sum_block = HN_SUM_BLOCK,
     .print = hn_cpu_print,
     .whole = hn_cpu_whole,
+    .whole_fit = hn_cpu_whole_fit,
     .reference = hn_cpu_reference,
     .add_runtime = hn_cpu_add_runtime,
     .here = &hn_place_here,

@@ -89,12 +89,11 @@ static void add_call(const hn_graph *g, const hn_node *n, const hn_codec *c, int
         hn_str_addf(out, "    hnr_dot%s_%s_%" PRId64 "(&a, begin, end, scratch);\n", f, c->text, k / 32);
 }
 
-hone_rc hn_cpu_whole(hn_graph *g, hn_block body, const char *name, const hn_emit_how *how, hn_arena *a,
-                     hn_kernel_code *out, hone_err *err) {
+bool hn_cpu_is_packed(const hn_graph *g, hn_block body) { return product_of(g, body) != NULL; }
+
+hone_rc hn_cpu_packed(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out, hone_err *err) {
     const hn_node *n = product_of(g, body);
     hn_str text = {0};
-    (void)how;
-    if (!n) return HONE_E_UNSUPPORTED;
     const hn_codec *c = hn_codec_of(n);
     bool bytes = hn_dot_of_bytes(g, n), each = chooses_each(g, n);
     int digits = bytes ? hn_dot_digits(g, n) : 0;
@@ -107,7 +106,7 @@ hone_rc hn_cpu_whole(hn_graph *g, hn_block body, const char *name, const hn_emit
     add_dim(g, rows, &text);
     add_call(g, n, c, k, &text);
     hn_str_add(&text, "}\n");
-    *out = (hn_kernel_code){.helpers = "base packed", .schedule = "packed"};
+    *out = (hn_kernel_code){.helpers = "base packed"};
     hn_dim panels = hn_dim_int(t, (columns + HN_PANEL - 1) / HN_PANEL);
     out->work = hn_dim_mul(t, panels, each ? rows : hn_dim_ceildiv(t, rows, hn_dim_int(t, 64)));
     /* sums of groups of 64 rows; words with high bytes of 64 rows, and how many of 8 tiles (rt/packed.h) */

@@ -279,12 +279,12 @@ static hone_rc finish(hn_ref *e, const char *name, hn_kernel_code *out) {
     return rc;
 }
 
-static const hn_ref_language language_c = {
-    false, "", "", "static const ", {"(", ")"}, assemble, hn_ref_attend, hn_ref_attend_work};
+const hn_ref_language hn_ref_c = {
+    false, "", "", "static const ", {"(", ")"}, assemble, hn_ref_attend, hn_ref_attend_work, NULL};
 
 hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out,
                          hone_err *err) {
-    return hn_reference(g, body, name, &language_c, a, out, err);
+    return hn_reference(g, body, name, &hn_ref_c, a, out, err);
 }
 
 hone_rc hn_reference(hn_graph *g, hn_block body, const char *name, const hn_ref_language *language, hn_arena *a,

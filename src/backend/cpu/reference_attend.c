@@ -1,7 +1,10 @@
 /* backend/cpu/reference_attend.c — attention over keys and values in blocks of a pool: the work is in
  * src/backend/cpu/rt/attend.h. It is no nest: what it reads follows from a table, and the order of its sums must not
  * follow from how much is computed at once (docs/design.md). */
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/reference_int.h"
+
+#include <string.h>
 
 enum { TOKENS = 8 }; /* HNR_ATTEND_TOKENS */
 
@@ -27,6 +30,34 @@ static hn_dim room_b(hn_ref *e, const hn_type *q, const hn_type *k, int64_t bloc
     return hn_dim_mul(t, n, lit(e, 4));
 }
 
+/* --- knobs ----------------------------------------------------------------------------------------------------------
+ */
+
+enum { FEW, TILE, TOUCH, N_KNOBS };
+/* As rt/attend.h says. */
+static const hn_knob knobs[N_KNOBS] = {[FEW] = {"few", 5, {0, 4, 8, 32, 1 << 20}, 8},
+                                       [TILE] = {"tile", 4, {1, 2, 4, 8}, 8},
+                                       [TOUCH] = {"touch", 2, {0, 1}, 1}};
+
+static int64_t knob_of(const hn_ref *e, int i) {
+    return e->language->attend_setting ? e->language->attend_setting[i] : knobs[i].model;
+}
+
+void hn_cpu_attend_knobs(hn_knobs *out) {
+    out->n = N_KNOBS;
+    memcpy(out->knob, knobs, sizeof knobs);
+}
+
+hone_rc hn_cpu_attend(hn_graph *g, hn_block body, const char *name, const int64_t *setting, hn_arena *a,
+                      hn_kernel_code *out, hone_err *err) {
+    hn_ref_language c = hn_ref_c;
+    c.attend_setting = setting;
+    return hn_reference(g, body, name, &c, a, out, err);
+}
+
+/* --- the job --------------------------------------------------------------------------------------------------------
+ */
+
 void hn_ref_attend(hn_ref *e) {
     const hn_val *in = e->n->in;
     const hn_type *q = hn_ref_type(e, in[0]), *k = hn_ref_type(e, in[1]), *table = hn_ref_type(e, in[3]);
@@ -48,8 +79,10 @@ void hn_ref_attend(hn_ref *e) {
                hn_ref_dim(e, q->dim[1]), hn_ref_dim(e, k->dim[1]), hn_ref_dim(e, q->dim[2]), hn_ref_dim(e, k->dim[0]));
     hn_ref_add(e, ".sequences = %s, .blocks = %s, .block = %s,\n", hn_ref_dim(e, table->dim[0]),
                hn_ref_dim(e, table->dim[1]), hn_ref_int(e, block));
-    hn_ref_add(e, ".window = %s, .cap = (float)%a, .s = s};\n", hn_ref_int(e, hn_attr_i(e->n, HN_A_WINDOW, 0)),
+    hn_ref_add(e, ".window = %s, .cap = (float)%a, .s = s,\n", hn_ref_int(e, hn_attr_i(e->n, HN_A_WINDOW, 0)),
                cap ? cap->f : 0.0);
+    hn_ref_add(e, ".few = %s, .tile = %s, .touch = %s};\n", hn_ref_int(e, knob_of(e, FEW)),
+               hn_ref_int(e, knob_of(e, TILE)), hn_ref_int(e, knob_of(e, TOUCH)));
     const char *all = hn_ref_dim(e, hn_ref_attend_work(e, e->n));
     hn_ref_add(e, "hnr_attend_items(&job, %s, %s, (float *)(void *)room);\n", e->split ? "begin" : "0",
                e->split ? "end" : all);

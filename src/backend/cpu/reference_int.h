@@ -28,6 +28,7 @@ typedef struct hn_ref_language {
     /* Attention over blocks of keys, and its work items. */
     hn_ref_fn *attend;
     hn_dim (*attend_work)(hn_ref *e, const hn_node *n);
+    const int64_t *attend_setting; /* of its knobs; NULL: the usual */
 } hn_ref_language;
 /* The body node by node, in that language: the function of hn_backend. */
 hone_rc hn_reference(hn_graph *g, hn_block body, const char *name, const hn_ref_language *language, hn_arena *a,
@@ -88,6 +89,8 @@ hn_ref_fn hn_ref_gather, hn_ref_gather_elements, hn_ref_gather_nd, hn_ref_scatte
 hn_ref_fn hn_ref_reduce, hn_ref_arg, hn_ref_prefix, hn_ref_contract, hn_ref_conv, hn_ref_window;
 /* reference_order.c */
 hn_ref_fn hn_ref_topk, hn_ref_det, hn_ref_nonzero, hn_ref_unique, hn_ref_nms;
+extern const hn_ref_language hn_ref_c; /* reference.c */
+
 /* reference_attend.c */
 hn_ref_fn hn_ref_attend;
 hn_dim hn_ref_attend_work(hn_ref *e, const hn_node *n);

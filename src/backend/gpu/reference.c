@@ -36,7 +36,7 @@ static void assemble(hn_ref *e, const char *name, hn_str *out, hn_kernel_code *c
 
 static const hn_ref_language language = {true,          "HNR_GLOBAL ",      "HNR_CONSTANT const ",
                                          "HNR_TABLE ",  {"HNR_MAKE(", ")"}, assemble,
-                                         hn_gpu_attend, hn_gpu_attend_work};
+                                         hn_gpu_attend, hn_gpu_attend_work, NULL};
 
 hone_rc hn_gpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out,
                          hone_err *err) {

@@ -14,7 +14,7 @@
 #define HNR_ATTEND_H
 
 #define HNR_AN (16 / HNR_L)
-enum { HNR_ATTEND_TOKENS = 8, HNR_ATTEND_ROWS = 4, HNR_ATTEND_WIDE = 4, HNR_ATTEND_FEW = 8 };
+enum { HNR_ATTEND_TOKENS = 8, HNR_ATTEND_ROWS = 4, HNR_ATTEND_WIDE = 4 };
 /* Rows and vectors of keys whose products are made side by side: as many as there are registers for. */
 #if HNR_L == 16
 enum { HNR_SCORE_ROWS = 8, HNR_SCORE_KEYS = 2 };
@@ -145,6 +145,10 @@ typedef struct hnr_attend {
     int64_t n, heads, kv_heads, size, rows, sequences, blocks, block, window;
     float cap;
     const int64_t *s;
+    /* Knobs, none of which changes a bit: up to how many rows keys and values are read as they are, not widened for all
+     * rows first; the most rows whose products are made side by side; whether the next block is touched in advance. */
+    int64_t few, tile;
+    int touch;
 } hnr_attend;
 
 /* What an item works on. */
@@ -193,11 +197,12 @@ HNR_ALWAYS void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, cons
         hnr_a16_store(t->scores + (r + i) * step + k + 16 * c, sum[i][c]);
 }
 HNR_ALWAYS void hnr_attend_scores_of(hnr_attend_item *t, int64_t k, const int C, const int as) {
+    const int64_t tile = t->j->tile;
     int64_t r = 0;
-    for (; HNR_SCORE_ROWS >= 8 && r + 8 <= t->n; r += 8) hnr_attend_scores(t, r, k, 8, C, as);
-    for (; HNR_SCORE_ROWS >= 4 && r + 4 <= t->n; r += 4) hnr_attend_scores(t, r, k, 4, C, as);
-    for (; HNR_SCORE_ROWS >= 4 && r + 3 <= t->n; r += 3) hnr_attend_scores(t, r, k, 3, C, as);
-    for (; r + 2 <= t->n; r += 2) hnr_attend_scores(t, r, k, 2, C, as);
+    for (; HNR_SCORE_ROWS >= 8 && tile >= 8 && r + 8 <= t->n; r += 8) hnr_attend_scores(t, r, k, 8, C, as);
+    for (; HNR_SCORE_ROWS >= 4 && tile >= 4 && r + 4 <= t->n; r += 4) hnr_attend_scores(t, r, k, 4, C, as);
+    for (; HNR_SCORE_ROWS >= 4 && tile >= 4 && r + 3 <= t->n; r += 3) hnr_attend_scores(t, r, k, 3, C, as);
+    for (; tile >= 2 && r + 2 <= t->n; r += 2) hnr_attend_scores(t, r, k, 2, C, as);
     for (; r < t->n; r++) hnr_attend_scores(t, r, k, 1, C, as);
 }
 HNR_ALWAYS void hnr_attend_products_as(hnr_attend_item *t, const int as) {
@@ -314,7 +319,7 @@ HNR_ALWAYS void hnr_attend_bring_as(hnr_attend_item *t, const int type) {
 /* Few rows read keys and values as they are, many share what is widened once. */
 HNR void hnr_attend_bring(hnr_attend_item *t) {
     const hnr_attend *j = t->j;
-    int as_is = j->type == HNR_ATTEND_F32 || t->n <= HNR_ATTEND_FEW;
+    int as_is = j->type == HNR_ATTEND_F32 || t->n <= j->few;
     for (int64_t k = 0; j->key_scale && t->from + k <= t->until; k++) {
         t->key_scale[k] = j->key_scale[(t->at + k) * j->kv_heads + t->kv];
         t->value_scale[k] = j->value_scale[(t->at + k) * j->kv_heads + t->kv];
@@ -424,7 +429,7 @@ HNR void hnr_attend_run(hnr_attend_item *t, int64_t kv, int64_t end, float *room
         t->at = at * j->block, t->from = b * j->block;
         t->until = t->from + j->block - 1 < last ? t->from + j->block - 1 : last;
         int64_t next = (b + 1) * j->block <= last ? j->table[sequence * j->blocks + b + 1] : -1;
-        if (next >= 0 && next < j->rows / j->block) hnr_attend_touch(j, next, kv, end);
+        if (j->touch && next >= 0 && next < j->rows / j->block) hnr_attend_touch(j, next, kv, end);
         for (int64_t h = kv; h < end; h++) {
             hnr_attend_head(t, h, kv, room);
             hnr_attend_block(t);
