@@ -47,10 +47,12 @@ static void find_totals(const hn_nest *n, hn_st first, hn_st loop, totals *t) {
     }
 }
 
+/* The most there can be: of a window that is cut at the edges of an image, its own length. */
 static int64_t iterations(hn_nest *n, hn_st loop) {
     hn_dim most = hn_ix_high(n, n->extent[n->st[loop].var]);
-    int64_t e;
-    return most && hn_dim_is_int(n->dims, most, &e) ? e : ENDLESS;
+    int64_t low, high = ENDLESS;
+    if (most) hn_dim_range(n->dims, most, &low, &high);
+    return high < 0 ? 0 : high < ENDLESS ? high : ENDLESS;
 }
 
 static int64_t times(int64_t a, int64_t b) { return a && b > ENDLESS / a ? ENDLESS : a * b; }

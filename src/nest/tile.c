@@ -25,14 +25,17 @@ static bool tile_rows(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     return !tail || tile_rows(n, tail, half, why);
 }
 
+enum { SELDOM_ROWS = 4 };
+
 /* Likewise where the number of rows is known at run time only and `before` rows are computed already: what is left
  * after tiles of `rows` is one tile, which goes back over some of those, but two where there are few rows at all. */
-static bool overlap_rows(hn_nest *n, hn_st row, int64_t rows, hn_ix before, const char **why) {
+static bool overlap_rows(hn_nest *n, hn_st row, int64_t rows, bool seldom, hn_ix before, const char **why) {
     hn_st inner, tail;
     if (rows == 1) return true;
     int64_t half = half_of(rows), least = rows > 2 ? half + 1 : 1;
+    if (seldom) half = rows > SELDOM_ROWS ? SELDOM_ROWS : 1, least = 1;
     return hn_loop_overlap(n, row, rows, least, before, &inner, &tail, &before, why) && hn_loop_unroll(n, inner, why) &&
-           overlap_rows(n, tail, half, before, why);
+           overlap_rows(n, tail, half, seldom, before, why);
 }
 
 /* for col { for row: body } with `e` columns, a multiple of the lanes. */
@@ -45,7 +48,8 @@ static bool whole_vectors(hn_nest *n, hn_st col, const hn_tile *t, int64_t e, co
     }
     if ((e > t->lanes || t->lanes == 1) && !hn_loop_unroll(n, in, why)) return false;
     bool known = hn_ix_is_int(n, n->extent[n->st[col].var], &e);
-    return known || !t->overlap ? tile_rows(n, col, t->rows, why) : overlap_rows(n, col, t->rows, hn_ix_int(n, 0), why);
+    if (known || !t->overlap) return tile_rows(n, col, t->rows, why);
+    return overlap_rows(n, col, t->rows, t->seldom, hn_ix_int(n, 0), why);
 }
 
 bool hn_tile_registers(hn_nest *n, hn_st col, const hn_tile *t, const char **why) {

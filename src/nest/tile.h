@@ -4,7 +4,8 @@
  * A tile is `rows` iterations of one result loop times `cols` vectors of `lanes` iterations of another, with one named
  * accumulator for each pair, around the reductions. What does not fill a tile is computed by smaller ones: of exactly
  * the right size where it is known, else of 8, 4, 2 and 1 rows; with `overlap` by one, the smallest that is no smaller,
- * which goes back over rows that are computed already.
+ * which goes back over rows that are computed already. With `seldom`, too, that is the tile itself, and where there are
+ * fewer rows than it has, which is rare, tiles of four and single rows do: less code.
  * Owns nothing. Threads: one at a time per nest.
  */
 #ifndef HN_TILE_H
@@ -15,7 +16,7 @@
 
 typedef struct hn_tile {
     int64_t rows, cols, lanes;
-    bool overlap;
+    bool overlap, seldom;
 } hn_tile;
 
 /* for col { for row: body }, nothing else between the two, col's length known, the iterations independent, becomes

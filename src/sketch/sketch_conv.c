@@ -218,9 +218,16 @@ static hn_tile_feed feed_of(const form *f, const hn_machine *m, int64_t cols) {
     return feed;
 }
 
+/* Rows that share nothing, and are the outermost loop (a batch, each image of which is pooled as a whole), may be one:
+ * then vectors side by side hide the latency of additions as well. */
+static int64_t likely_width(const form *f, int64_t any) {
+    if (f->width) return f->width;
+    return f->own && !f->weights && f->c.n == 2 ? 1 : any;
+}
+
 static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t *cols) {
-    int64_t width = f->width ? f->width : 64;
-    int64_t all = f->width ? f->width : HN_CONV_ANY_WIDTH, channels = f->group ? f->group : f->channels;
+    int64_t width = likely_width(f, 64);
+    int64_t all = likely_width(f, HN_CONV_ANY_WIDTH), channels = f->group ? f->group : f->channels;
     double least = 0;
     for (int64_t c = 1; c <= COLS_MAX; c++)
         for (int64_t r = 1; r <= width && r <= 28; r++) {
@@ -381,11 +388,15 @@ static int64_t rows_in(const hn_nest *n, hn_st row, int64_t rows) {
     return hn_ix_is_int(n, n->extent[n->st[row].var], &e) && e < rows ? e : rows;
 }
 
-/* Rows without conditions, of unknown number: tiles, then smaller ones. */
+/* Rows without conditions, of unknown number: tiles, of which the last goes back over rows that are computed already,
+ * and single rows where there are fewer than a tile has; of results that may not be stored twice tiles, then smaller
+ * ones. */
 static bool tile_any(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     hn_st inner, tail = 0;
     rows = rows_in(n, row, rows);
     if (rows < 2) return true;
+    if (!length(n, row) && hn_loop_overlap(n, row, rows, 1, hn_ix_int(n, 0), &inner, &tail, NULL, NULL))
+        return hn_loop_unroll(n, inner, why);
     if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
     return !tail || tile_any(n, tail, rows / 2, why);
 }
@@ -447,6 +458,8 @@ static bool own_any(hn_nest *n, const form *f, hn_st row, int64_t rows, const in
     hn_st inner = row, tail = 0;
     rows = rows_in(n, row, rows);
     if (rows < 1) return true;
+    if (rows > 1 && !length(n, row) && hn_loop_overlap(n, row, rows, 1, hn_ix_int(n, 0), &inner, &tail, NULL, NULL))
+        return own_tile(n, f, inner, setting, why) && own_any(n, f, tail, 1, setting, why);
     if (rows > 1 && !hn_loop_split(n, row, rows, &inner, &tail, why)) return false;
     if (rows == 1 && !hn_loop_split(n, row, 1, &inner, NULL, why)) return false;
     return own_tile(n, f, inner, setting, why) && (!tail || own_any(n, f, tail, rows / 2, setting, why));

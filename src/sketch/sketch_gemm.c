@@ -23,6 +23,7 @@ typedef struct product {
     int64_t sum;   /* length of the outermost loop of the only reduction; 0: not known, or there are several */
     int64_t row_b; /* bytes from a row of the other operand to the next; 0: not known */
     int64_t step; /* elements of the operand along the columns from a step of that reduction to the next; 0: likewise */
+    int symbols;  /* that an unknown m depends on */
     bool costly;  /* functions follow the reduction */
     const hn_nest *nest;
 } product;
@@ -94,15 +95,30 @@ static int64_t length(const hn_nest *n, hn_st loop) {
     return hn_ix_is_int(n, n->extent[n->st[loop].var], &e) ? e : 0;
 }
 
-/* The loops directly around the rows that move the operand along the columns no more than the rows do. */
-static int64_t all_rows(hn_nest *n, const product *p, const operands *o) {
-    int64_t m = length(n, p->c.loop[p->row]);
-    for (int k = p->row; k-- > 0;) {
+/* The loops from the rows' outwards that move the operand along the columns no more than the rows do: the first. */
+static int first_of_rows(const hn_nest *n, const product *p, const operands *o) {
+    for (int k = p->row; k-- > 0;)
         for (int i = 0; i < o->n_along; i++)
-            if (hn_ix_depends(n, o->at[i], n->st[p->c.loop[k]].var)) return m;
-        m *= length(n, p->c.loop[k]);
-    }
+            if (hn_ix_depends(n, o->at[i], n->st[p->c.loop[k]].var)) return k + 1;
+    return 0;
+}
+
+static int64_t all_rows(const hn_nest *n, const product *p, int first) {
+    int64_t m = 1;
+    for (int k = first; k <= p->row; k++) m *= length(n, p->c.loop[k]);
     return m;
+}
+
+/* How many symbols the number of rows depends on. */
+static int symbols_of_rows(hn_nest *n, const product *p, int first) {
+    size_t symbols = hn_dims_symbols(n->dims);
+    bool *used = HN_NEW_N(n->a, bool, symbols);
+    int sum = 0;
+    hn_dim d;
+    for (int k = first; used && k <= p->row; k++)
+        if (hn_ix_is_dim(n, n->extent[n->st[p->c.loop[k]].var], &d)) hn_dim_mark(n->dims, d, used);
+    for (size_t i = 0; used && i < symbols; i++) sum += used[i];
+    return sum;
 }
 
 static bool match(hn_nest *n, const hn_machine *m, product *p) {
@@ -127,7 +143,9 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
         if (!hn_ix_contiguous(n, o.at[i], o.col, o.lanes)) return false;
     p->n = length(n, leaf);
     p->costly = hn_tile_calls(n, n->st[leaf].body);
-    p->m = p->row < 0 ? 1 : all_rows(n, p, &o);
+    int first = first_of_rows(n, p, &o);
+    p->m = p->row < 0 ? 1 : all_rows(n, p, first);
+    if (p->row >= 0 && p->m < 1) p->symbols = symbols_of_rows(n, p, first);
     if (p->row >= 0 && hn_ix_step(n, o.across, n->st[p->c.loop[p->row]].var, &row)) p->row_b = row * o.size_b;
     p->sum = reductions == 1 ? length(n, red) : 0;
     if (!hn_ix_step(n, o.at[0], n->st[red].var, &p->step)) p->step = 0;
@@ -140,10 +158,18 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
 enum { ROWS, COLS, BLOCK, AHEAD, STAGE, DEPTH, GROUP, STEPS, OVERLAP };
 /* AHEAD: what is prefetched: panels of the operand along the columns, rows of the other one. */
 enum { AHEAD_PANELS = 1, AHEAD_ROWS = 2 };
+/* OVERLAP: 1: what is left is one tile that goes back; 2: as well, with little code for fewer rows than a tile has. */
+enum { OVERLAP_SELDOM = 2 };
 
 static int64_t rows_max(const hn_machine *m, const product *p, int64_t cols) {
     int64_t rows = hn_tile_rows_max(hn_tile_registers_for(p->nest, m, cols), cols);
     return rows < 1 ? 1 : rows > ROWS_MAX ? ROWS_MAX : rows;
+}
+
+/* A batch of rows times a matrix that stays in the first-level cache? Many of them, such as gates of channels, take
+ * next to no time, and with large tiles most of a model's code. */
+static bool is_minor(const hn_machine *m, const product *p) {
+    return p->m < 1 && p->symbols < 2 && p->n > 0 && p->k > 0 && p->n * p->k * 4 <= m->l1d_b / 2;
 }
 
 /* A body of several steps prefetches less often, and its loop costs less; where accumulators, vectors and the
@@ -201,8 +227,9 @@ static hn_tile best_tile(const hn_machine *m, const product *p) {
     hn_tile_feed feed = {0};
     double least = 0;
     hn_tile_rows_apart(&feed, m, p->row_b);
+    int64_t most = is_minor(m, p) ? HN_GEMM_MINOR_ROWS : p->m < 1 ? ROWS_MAX : p->m;
     for (int64_t cols = 1; cols <= cols_max(m, p); cols++)
-        for (int64_t rows = 1; rows <= rows_max(m, p, cols) && (p->m < 1 || rows <= p->m); rows++) {
+        for (int64_t rows = 1; rows <= rows_max(m, p, cols) && rows <= most; rows++) {
             hn_tile t = {.rows = rows, .cols = cols, .lanes = p->lanes};
             double cycles = hn_tile_cycles(&t, p->m, p->n, &feed);
             if (p->m < 1) cycles /= (double)(64 * rows);
@@ -289,6 +316,14 @@ static void depths(const product *p, hn_knob *k) {
         if (p->sum % parts == 0 && p->sum / parts % HN_TILE_LINE == 0) hn_knob_add(k, p->sum / parts);
 }
 
+/* Rows by two or more symbols (the places of an image, the tokens of a batch) are seldom fewer than a tile has. Where
+ * they are, and the panels are small, single rows take little longer than tiles of their own. So it is where all of the
+ * matrix is small. */
+static int64_t overlap_of(const hn_machine *m, const product *p) {
+    if (p->m > 0) return 0;
+    return (p->symbols > 1 && panels_stay(m, p)) || is_minor(m, p) ? OVERLAP_SELDOM : 1;
+}
+
 static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     product p;
     if (!match(n, m, &p)) return false;
@@ -305,7 +340,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->knob[DEPTH] = (hn_knob){.name = "depth", .model = depth};
     out->knob[GROUP] = (hn_knob){.name = "group", .model = group};
     out->knob[STEPS] = (hn_knob){.name = "steps", .model = best_steps(m, &p, &t)};
-    out->knob[OVERLAP] = (hn_knob){.name = "overlap", .model = p.m < 1};
+    out->knob[OVERLAP] = (hn_knob){.name = "overlap", .model = overlap_of(m, &p)};
     for (int64_t c = 1; c <= COLS_MAX; c++) hn_knob_add(&out->knob[COLS], c);
     for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, &p, 1)); r++) hn_knob_add(&out->knob[ROWS], r);
     for (int64_t b = block < 4 ? 1 : block / 4; b <= 4 * block; b *= 2) hn_knob_add(&out->knob[BLOCK], b);
@@ -314,7 +349,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     for (int64_t a = 0; a < 2; a++) hn_knob_add(&out->knob[STAGE], a);
     for (int64_t g = 1; g <= (p.n > 0 ? HN_GEMM_GROUP_MAX : 1); g *= 2) hn_knob_add(&out->knob[GROUP], g);
     for (int64_t u = 1; u <= HN_GEMM_STEPS_MAX; u *= 2) hn_knob_add(&out->knob[STEPS], u);
-    for (int64_t o = 0; o < (p.m < 1 ? 2 : 1); o++) hn_knob_add(&out->knob[OVERLAP], o);
+    for (int64_t o = 0; o <= (p.m < 1 ? OVERLAP_SELDOM : 0); o++) hn_knob_add(&out->knob[OVERLAP], o);
     depths(&p, &out->knob[DEPTH]);
     return true;
 }
@@ -618,7 +653,7 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     hn_nest_collapse(n, n->first);
     hn_nest_tidy(n);
     if (!match(n, m, &p)) return hn_loop_no(why, "collapsed, it is no product of matrices any more");
-    hn_tile t = {setting[ROWS], setting[COLS], p.lanes, setting[OVERLAP]};
+    hn_tile t = {setting[ROWS], setting[COLS], p.lanes, setting[OVERLAP] > 0, setting[OVERLAP] == OVERLAP_SELDOM};
     int leaf = p.c.n - 1;
     for (; p.row >= 0 && p.row + 1 < leaf; p.row++)
         if (!hn_loop_sink(n, p.c.loop[p.row], why) || !hn_loop_swap(n, p.c.loop[p.row], why)) return false;

@@ -49,6 +49,7 @@ hone_rc hn_cpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_ke
         return hn_fail(err, HONE_E_UNSUPPORTED, "%s", c.why ? c.why : "the nest has no form in C");
     }
     hn_dim scratch = buffers(&c, &heads);
+    if (c.clears && c.widths < 2) hn_c_prelude_once(&text);
     for (int width = 1; width <= 1024; width *= 2)
         if (c.widths & (uint32_t)width) hn_c_prelude(&text, width, c.math);
     hn_str_add(&text, folds.text ? folds.text : "");

@@ -217,11 +217,16 @@ static bool sums(const hn_c *c, hn_st first) {
     return false;
 }
 
+static void clear(hn_c *c) {
+    c->clears = true;
+    hn_c_line(c, "HNK_CLEAR();");
+}
+
 static bool lanes(hn_c *c, const hn_stmt *s) {
     int64_t n = 0;
     if (c->n_lane == HN_LANES_MAX) return refuse(c, "loops unrolled too deep");
     if (!hn_ix_is_int(c->n, c->n->extent[s->var], &n)) return refuse(c, "an unrolled loop of unknown length");
-    if (!c->n_lane && c->calls && sums(c, s->body)) hn_c_line(c, "HNK_CLEAR();");
+    if (!c->n_lane && c->calls && sums(c, s->body)) clear(c);
     c->lane[c->n_lane++] = (hn_lane){s->var, s->loop == HN_VECTOR, n, 0};
     int width = c->width;
     if (s->loop == HN_VECTOR) {
@@ -306,7 +311,7 @@ static bool list(hn_c *c, hn_st first) {
         case HN_ST_UPDATE: for_lanes(c, store_mask(c, s), 0, s, update); break;
         case HN_ST_PREFETCH: for_lanes(c, hn_c_ix_mask(c, s->at), 0, s, prefetch); break;
         case HN_ST_REG:
-            if (c->tile && is_block(c, id)) hn_c_line(c, "HNK_CLEAR();"); /* the totals wait in memory */
+            if (c->tile && is_block(c, id)) clear(c); /* the totals wait in memory */
             c->buf_mask[s->buf] = (1u << c->n_lane) - 1;
             for_lanes(c, c->buf_mask[s->buf], 0, s, declare);
             break;

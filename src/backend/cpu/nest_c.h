@@ -41,6 +41,7 @@ typedef struct hn_c {
     hn_str *out;
     int width;       /* elements per vector in the vector loop being written */
     uint32_t widths; /* that occur: bit k for 2^k; 1: functions on single floats */
+    bool clears;     /* HNK_CLEAR occurs */
     uint32_t math;   /* files of functions that occur (nest_c_math.c) */
     int vector_b;    /* of a vector register; 0: none */
     bool fma, relaxed;
@@ -140,6 +141,7 @@ bool hn_c_clipped(hn_c *c, hn_str *out, hn_sv v);
 
 /* nest_c_types.c: types, and functions on vectors, guarded so that they may be repeated in one file */
 void hn_c_prelude(hn_str *out, int width, uint32_t math);
+void hn_c_prelude_once(hn_str *out); /* what that of vectors begins with, for a kernel without */
 /* A template for vectors of t: @ becomes the width, $ the element type, # the integer of its size, and #C that type in
  * C (of the element). */
 void hn_c_template(hn_str *out, const char *text, int width, hone_dtype t);

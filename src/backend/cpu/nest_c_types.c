@@ -260,6 +260,8 @@ static void vectors(hn_str *out, int width) {
     hn_str_add(out, "#endif\n");
 }
 
+void hn_c_prelude_once(hn_str *out) { hn_str_add(out, once); }
+
 void hn_c_prelude(hn_str *out, int width, uint32_t math) {
     if (width > 1) vectors(out, width);
     if (math) hn_c_math_text(out, width, math);

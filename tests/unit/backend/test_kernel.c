@@ -221,6 +221,8 @@ static const char *schedule_of(const char *name, const hn_dialect *d) {
         {"packed_laps_few", "gemm overlap=1 ahead=3"},
         {"packed_laps_staged", "gemm overlap=1 stage=1 ahead=1"},
         {"packed_laps_tall", "gemm rows=12 cols=1 overlap=1 stage=0"},
+        {"packed_laps_seldom", "gemm rows=12 cols=1 overlap=2 stage=0"},
+        {"packed_laps_seldom_few", "gemm rows=3 cols=2 overlap=2 stage=1"},
         {"packed_laps_of_five", "gemm rows=5 cols=2 overlap=1 ahead=1"},
         {"packed_rests", "gemm overlap=0 ahead=1"},
         {"packed_steps_short", "gemm steps=4 ahead=1"},
