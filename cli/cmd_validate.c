@@ -264,7 +264,7 @@ static const cli_option options[] = {
     {"pairs-most", 0, CLI_COUNT, "N", 10, 1e6, "most pairs (default: the workload's, 400)"},
     {"variants", 0, CLI_COUNT, "N", 3, 100, "builds of each side (default: the workload's, 10)"},
     {"min-gain", 0, CLI_TEXT, "SHARE", 0, 0, "what a gain must exceed: 0.01 or 1% (default: the workload's, 1%)"},
-    {"time", 't', CLI_SECONDS, "TIME", 0, 0, "time at most: 90s, 10m; what is not decided by then is rejected"},
+    {"time", 't', CLI_SECONDS, "TIME", 0, 0, "time at most: 90s, 10m; what is not decided by then is rejected, what is not reached is named"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "seed of layouts and orders (default 0)"},
     {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "builds side by side (default: one per core)"},
     {"cpu", 0, CLI_COUNT, "N", 0, 4095, "the core to measure on (default: the last usable one)"},
@@ -288,7 +288,7 @@ const cli_command cli_cmd_validate = {
     "right.\n\n"
     "Candidates are the best of a session (the newest unless a number is given). Every verdict is recorded there. The "
     "best one kept is written as a controls file and a response file beside it.\n\n"
-    "Exit status: 0 when a candidate was kept, 17 when all were rejected; with --on 17 unless all are kept "
+    "Exit status: 0 when a candidate was kept, 17 when none was; with --on 17 unless all are kept "
     "everywhere.",
     options,
     "hone validate\tthe three best of the newest session\n"

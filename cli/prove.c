@@ -103,6 +103,8 @@ char *cli_controls_workload(const cli *c, const char *file, const hone_controls 
 void cli_verdict_cell(cli_table *t, const hone_proof *p) {
     if (p->kept)
         cli_table_cell(t, "kept");
+    else if (p->why == HONE_REJECT_UNREACHED)
+        cli_table_cell(t, "not reached");
     else
         cli_table_cell(t, "rejected: %s", hone_proof_reject_name(p->why));
 }

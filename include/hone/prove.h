@@ -87,6 +87,7 @@ typedef enum hone_proof_reject {
     HONE_REJECT_HELD_OUT,  /* loses on held-out inputs */
     HONE_REJECT_LIMIT,     /* breaks a limit of the workload */
     HONE_REJECT_SAME,      /* the same object as the baseline's: nothing to prove */
+    HONE_REJECT_UNREACHED, /* no verdict: the time was over before anything could be decided; not recorded */
     HONE_N_REJECT
 } hone_proof_reject;
 HONE_API const char *

@@ -59,6 +59,11 @@ hone_rc hn_check_measure(hn_checker *k, hone_err *err) {
     hone_free(point);
     if (rc) return rc;
     const char *why = NULL;
+    if (proofs.n && proofs.proof[0].why == HONE_REJECT_UNREACHED) {
+        rc = hn_fail(err, HONE_E_LIMIT, "nothing was measured: %s", proofs.proof[0].verdict);
+        hone_proofs_free(&proofs);
+        return rc;
+    }
     double least = k->o->prove->min_gain >= 0 ? k->o->prove->min_gain : k->w->proof.min_gain;
     if (proofs.n && proofs.proof[0].overall) k->gain = proofs.proof[0].overall[0].gain;
     if (proofs.n && hn_check_proof(k->c, &proofs.proof[0], least, k->a, &why) == HONE_CHECK_REGRESSED) {

@@ -237,7 +237,7 @@ static hone_rc add_builds(hn_pairing *p, size_t q, hone_err *err) {
     const hn_quantity *quantity = hn_quantity_at(w, q);
     bool goal = q < w->n_objectives;
     hn_series *s = goal ? &p->evidence->goal[q].value : &p->evidence->bound[q - w->n_objectives];
-    size_t n = p->evidence->n_inputs, most = of_every_build(quantity) ? p->baseline->n : 1;
+    size_t n = p->evidence->n_inputs, most = of_every_build(quantity) ? p->evidence->n_variants : 1;
     double *x = malloc(2 * n * sizeof *x);
     hone_rc rc = x ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (size_t v = 0; !rc && v < most; v++) {
@@ -261,7 +261,7 @@ hone_rc hn_pair_fixed(hn_pairing *p, hone_err *err) {
         counts = counts || quantity->source == HN_FROM_INSTRUCTIONS;
         if (hn_quantity_of_build(quantity, &p->baseline->build[0], &ignored)) rc = add_builds(p, q, err);
     }
-    for (unsigned v = 0; !rc && counts && p->failure.cls == HONE_RUN_OK && v < p->baseline->n; v++)
+    for (unsigned v = 0; !rc && counts && p->failure.cls == HONE_RUN_OK && v < p->evidence->n_variants; v++)
         rc = run_inputs(p, v, HN_RUN_COUNTED, v % 2 == 0, false, err);
     return rc;
 }

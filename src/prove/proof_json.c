@@ -13,7 +13,7 @@ static const char *const reject_name[HONE_N_REJECT] = {
     [HONE_NOT_REJECTED] = "",        [HONE_REJECT_FAILS] = "fails",         [HONE_REJECT_PARITY] = "parity",
     [HONE_REJECT_GAIN] = "gain",     [HONE_REJECT_UNDECIDED] = "undecided", [HONE_REJECT_TAIL] = "tail",
     [HONE_REJECT_SPREAD] = "spread", [HONE_REJECT_HELD_OUT] = "held_out",   [HONE_REJECT_LIMIT] = "limit",
-    [HONE_REJECT_SAME] = "same",
+    [HONE_REJECT_SAME] = "same",     [HONE_REJECT_UNREACHED] = "unreached",
 };
 static const char *const finding_name[] = {[HONE_EVEN] = "even", [HONE_GAINS] = "gains", [HONE_LOSES] = "loses"};
 

@@ -1,4 +1,8 @@
-/* prove/validate.c — hone_prove_validate: the baseline in its variants, its noise, then candidate after candidate. */
+/* prove/validate.c — hone_prove_validate: the baseline in its variants, its noise, then candidate after candidate.
+ *
+ * A limited time (budget_s) is a promise: before each part it is asked what is left. A part begins only when it can be
+ * over by then, as far as earlier ones tell; a process that runs is not cut off. What is not reached has no verdict and
+ * says so. */
 #include "prove/pairs.h"
 #include "prove/variant.h"
 #include "prove/verdict.h"
@@ -23,8 +27,8 @@
 #include <unistd.h>
 
 enum { VARIANTS_LEAST = 3, VARIANTS_MOST = 100, JOBS_MOST = 16, TELL_EVERY = 10 };
-/* The share of a limited time that builds may take. */
-static const double build_share = 0.5;
+/* The share of a limited time that builds may take, and of what is left that the baseline's noise may take. */
+static const double build_share = 0.5, noise_share = 0.2;
 
 typedef struct prover {
     const hone_workload *w;
@@ -47,6 +51,8 @@ typedef struct prover {
     bool (*carries)[HONE_MAX_OBJECTIVES];
     size_t candidate, n_candidates;
     double noise, started_s, deadline_s, waited_s;
+    double build_s, pair_s; /* what one of them took lately; 0: not known yet */
+    const char *unreached;  /* why no candidate can be; NULL: they may */
 } prover;
 
 typedef struct contender {
@@ -55,10 +61,12 @@ typedef struct contender {
     hn_side side;
     hn_evidence evidence;
     hn_pairing pairing;
-    hn_contest contest; /* it alone against the baseline; empty: it is the baseline's program */
-    bool looks;         /* ends when the rules say that its verdict is clear */
+    hn_contest contest;    /* it alone against the baseline; empty: it is the baseline's program */
+    const char *unreached; /* why nothing was decided of it in the time there is; NULL: it was */
+    bool looks;            /* ends when the rules say that its verdict is clear */
     size_t next_look;
     hone_interval gain; /* at the last look */
+    double build_s;     /* what one of its builds takes */
     const char *what;   /* is measured, for people; NULL: the candidate */
 } contender;
 
@@ -76,6 +84,28 @@ static void tell_built(void *ctx, size_t done, size_t total) {
 }
 
 static void tell_discovery(void *ctx, const hone_event *e) { tell_built(ctx, e->done, e->total); }
+
+/* --- time --------------------------------------------------------------------------------------------------------- */
+
+static double left_s(const prover *p) { return p->deadline_s - hn_now_s(); }
+
+/* What n builds of one side take side by side. */
+static double builds_s(const prover *p, double build_s, size_t n) {
+    return build_s * ceil((double)n / (double)p->builder.jobs);
+}
+
+static size_t least_variants(const prover *p) {
+    return p->n_variants < VARIANTS_LEAST ? p->n_variants : VARIANTS_LEAST;
+}
+
+/* Is there time for something that takes so long? Else *why says what was not reached. */
+static bool there_is_time(prover *p, double needed_s, const char *what, const char **why) {
+    double left = left_s(p);
+    if (left > 0 && needed_s <= left) return true;
+    *why = hn_format(p->keep, "%s would take about %.2g s, and %.2g s were left of the %.4g s there are (--time)", what,
+                     needed_s, fmax(left, 0), p->deadline_s - p->started_s);
+    return false;
+}
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -234,12 +264,16 @@ static bool look(void *ctx, hn_contest *contest) {
 static const hn_experiment pairs = {key_of, NULL, run_pair, look}, itself = {NULL, NULL, run_pair, look};
 
 static hone_rc run_pairs(contender *c, size_t most, double until_s, hone_err *err) {
+    prover *p = c->p;
     const hn_contest_rules rules = {
-        .least = VARIANTS_LEAST, .most = (unsigned)most, .until_s = until_s, .last_s = INFINITY};
+        .least = VARIANTS_LEAST, .most = (unsigned)most, .until_s = until_s, .last_s = p->deadline_s};
     c->contest.rules = rules;
     c->gain = unknown;
-    c->next_look = c->looks ? hn_next_look(&c->p->rules, 0) : 0;
-    return hn_contest_run(&c->contest, err);
+    c->next_look = c->looks ? hn_next_look(&p->rules, 0) : 0;
+    double began_s = hn_now_s();
+    hone_rc rc = hn_contest_run(&c->contest, err);
+    if (c->contest.n_rounds) p->pair_s = (hn_now_s() - began_s) / c->contest.n_rounds;
+    return rc;
 }
 
 /* Says before candidates are measured whether the time there is can suffice. pair_s: what one pair takes. */
@@ -268,10 +302,9 @@ static hone_rc measure_noise(prover *p, hone_err *err) {
     if (!hn_needs_pairs(p->w)) return HONE_OK;
     hone_rc rc = hn_pairing_open(&c.pairing, &p->bench, &p->base, &p->base, p->o->seed ^ 0x5e1f, &c.evidence, err);
     hn_contest_enter(&c.contest, 0);
-    double began_s = hn_now_s();
-    if (!rc) rc = run_pairs(&c, p->n_variants, INFINITY, err);
-    if (!rc) foretell(p, (hn_now_s() - began_s) / (double)p->n_variants);
-    if (!rc && first_noisy(&c.evidence) < c.evidence.n_objectives) {
+    if (!rc) rc = run_pairs(&c, p->n_variants, hn_now_s() + noise_share * left_s(p), err);
+    if (!rc) foretell(p, p->pair_s);
+    if (!rc && c.evidence.n_pairs >= VARIANTS_LEAST && first_noisy(&c.evidence) < c.evidence.n_objectives) {
         p->noise = hn_noise_of(&c.evidence, first_noisy(&c.evidence));
         warn_of_noise(p, &c.evidence);
     }
@@ -302,6 +335,16 @@ static void fit_variants(prover *p) {
     p->n_variants = p->base.n = n < p->n_variants ? n : p->n_variants;
 }
 
+/* Variants are built until a share of the time that a side has is over. */
+static hone_rc vary(prover *p, hn_side *side, hn_code_layout at_least, double until_s, double *build_s, hone_err *err) {
+    double began_s = hn_now_s();
+    p->variants.until_s = isfinite(until_s) ? began_s + build_share * fmax(until_s - began_s, 0) : 0;
+    hone_rc rc = hn_side_vary(&p->variants, side, at_least, err);
+    double rounds = ceil((double)(side->n - 1) / (double)p->builder.jobs);
+    if (!rc && rounds > 0) *build_s = fmax(*build_s, (hn_now_s() - began_s) / rounds);
+    return rc;
+}
+
 static hone_rc prepare_baseline(prover *p, hone_err *err) {
     hone_rc rc = hn_plan_recipe(p->plan, NULL, &p->base_recipe, err);
     if (!rc) rc = hn_side_open(&p->variants, &p->base, "base", &p->base_recipe, p->n_variants, err);
@@ -310,12 +353,21 @@ static hone_rc prepare_baseline(prover *p, hone_err *err) {
     if (b->cls != HONE_RUN_OK)
         return hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s",
                        hone_outcome_class_name(b->cls), b->detail);
+    p->build_s = b->build_s;
     fit_variants(p);
+    /* The baseline's, then a candidate's: without both nothing can be decided. */
+    double least_s = builds_s(p, p->build_s, least_variants(p) - 1) + builds_s(p, p->build_s, least_variants(p));
+    if (!there_is_time(p, least_s, "the fewest builds of both sides", &p->unreached)) return HONE_OK;
     p->bench.base.recipe = p->base_recipe;
     p->bench.base.build = *b;
     rc = hn_bench_open(&p->bench, NULL, err);
-    if (!rc) rc = hn_side_vary(&p->variants, &p->base, HN_LAYOUT_ORDER, err);
-    return rc ? rc : measure_noise(p, err);
+    if (rc || !there_is_time(p, least_s, "the fewest builds of both sides", &p->unreached)) return rc;
+    double until_s = p->started_s + (p->deadline_s - p->started_s) / (double)(1 + p->n_candidates);
+    rc = vary(p, &p->base, HN_LAYOUT_ORDER, fmax(until_s, hn_now_s()), &p->build_s, err);
+    p->n_variants = p->base.n;
+    least_s = builds_s(p, p->build_s, least_variants(p));
+    if (rc || !there_is_time(p, least_s, "the fewest builds of a candidate", &p->unreached)) return rc;
+    return measure_noise(p, err);
 }
 
 /* --- one candidate ------------------------------------------------------------------------------------------------ */
@@ -334,16 +386,32 @@ static hone_rc try_out(prover *p, contender *c, hone_err *err) {
     return rc;
 }
 
+/* Pairs until it is decided; where nothing varies from run to run, one of every variant for parity alone. */
+static hone_rc pair_up(prover *p, contender *c, double until_s, hone_err *err) {
+    hn_evidence *e = &c->evidence;
+    c->looks = hn_needs_pairs(p->w);
+    hone_rc rc = run_pairs(c, c->looks ? p->rules.pairs_most : e->n_variants, c->looks ? until_s : p->deadline_s, err);
+    size_t least = c->looks && e->n_variants > 1 ? VARIANTS_LEAST : e->n_variants;
+    if (!rc && c->pairing.failure.cls == HONE_RUN_OK && e->n_pairs < least)
+        c->unreached =
+            hn_format(p->keep, "the time there is (--time) was over after %zu pairs of runs; a verdict takes %zu",
+                      e->n_pairs, least);
+    if (!c->looks) e->n_pairs = 0;
+    return rc;
+}
+
 static hone_rc measure(prover *p, contender *c, double until_s, hone_err *err) {
+    double began_s = hn_now_s();
     hone_rc rc = try_out(p, c, err);
     if (rc || c->pairing.failure.cls != HONE_RUN_OK) return rc;
-    rc = hn_side_vary(&p->variants, &c->side, p->base.layout, err);
-    if (!rc) rc = hn_pair_fixed(&c->pairing, err);
-    if (rc || c->pairing.failure.cls != HONE_RUN_OK) return rc;
-    c->looks = hn_needs_pairs(p->w); /* else nothing varies from run to run, and the runs are for parity alone */
-    rc = run_pairs(c, c->looks ? p->rules.pairs_most : p->n_variants, c->looks ? until_s : INFINITY, err);
-    if (!c->looks) c->evidence.n_pairs = 0;
-    return rc;
+    double pair_s = fmax(p->pair_s, hn_now_s() - began_s);
+    double least_s = builds_s(p, c->build_s, least_variants(p) - 1) + VARIANTS_LEAST * pair_s;
+    if (!there_is_time(p, least_s, "its fewest builds and three pairs of runs", &c->unreached)) return HONE_OK;
+    rc = vary(p, &c->side, p->base.layout, until_s, &c->build_s, err);
+    if (rc || !there_is_time(p, VARIANTS_LEAST * p->pair_s, "three pairs of runs", &c->unreached)) return rc;
+    if (c->side.n < c->evidence.n_variants) c->evidence.n_variants = c->side.n;
+    rc = hn_pair_fixed(&c->pairing, err);
+    return rc || c->pairing.failure.cls != HONE_RUN_OK ? rc : pair_up(p, c, until_s, err);
 }
 
 static void name_tails(const prover *p, hn_evidence *e) {
@@ -357,7 +425,7 @@ static void name_tails(const prover *p, hn_evidence *e) {
 
 static hone_rc fill_proof(prover *p, contender *c, const char *point, hone_proof *out, bool *carries, hone_err *err) {
     const hn_failure *f = &c->pairing.failure;
-    bool same = c->side.build[0].cls == HONE_RUN_OK && !c->contest.n;
+    bool built = c->side.build && c->side.build[0].cls == HONE_RUN_OK, same = built && !c->contest.n;
     char *line = hn_recipe_line(&c->recipe, true);
     name_tails(p, &c->evidence);
     c->evidence.noise = p->noise;
@@ -369,12 +437,16 @@ static hone_rc fill_proof(prover *p, contender *c, const char *point, hone_proof
                       : hn_format(p->keep, "baseline: %s; candidate: %s", hn_layout_text(p->base.layout),
                                   hn_layout_text(c->side.layout));
     hone_rc rc = hn_judge_evidence(&c->evidence, &p->rules, p->keep, out, carries, err);
-    if (rc || (!same && f->cls == HONE_RUN_OK)) return rc;
+    if (rc || (!same && !c->unreached && f->cls == HONE_RUN_OK)) return rc;
     memset(carries, 0, HONE_MAX_OBJECTIVES * sizeof *carries);
     out->kept = false;
-    out->why = same ? HONE_REJECT_SAME : f->cls == HONE_WRONG_RESULT ? HONE_REJECT_PARITY : HONE_REJECT_FAILS;
-    out->verdict = same ? "rejected: builds to the same program as the baseline, so there is nothing to prove"
-                        : hn_format(p->keep, "rejected: %s: %.1000s", hone_outcome_class_name(f->cls), f->detail);
+    out->why = c->unreached                  ? HONE_REJECT_UNREACHED
+               : same                        ? HONE_REJECT_SAME
+               : f->cls == HONE_WRONG_RESULT ? HONE_REJECT_PARITY
+                                             : HONE_REJECT_FAILS;
+    out->verdict = c->unreached ? hn_format(p->keep, "not reached, and so without a verdict: %s", c->unreached)
+                   : same       ? "rejected: builds to the same program as the baseline, so there is nothing to prove"
+                          : hn_format(p->keep, "rejected: %s: %.1000s", hone_outcome_class_name(f->cls), f->detail);
     return hn_arena_ok(p->keep) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
@@ -388,25 +460,35 @@ static hone_rc read_candidate(prover *p, const char *point, hn_recipe *out, hone
     return rc;
 }
 
+/* Its first build, and what follows where that works and is another program than the baseline. */
+static hone_rc build_and_measure(prover *p, contender *c, double until_s, hone_err *err) {
+    char name[32];
+    snprintf(name, sizeof name, "c%zu", p->candidate);
+    hone_rc rc = hn_side_open(&p->variants, &c->side, name, &c->recipe, p->n_variants, err);
+    if (rc) return rc;
+    const hn_build *b = &c->side.build[0];
+    c->build_s = fmax(p->build_s, b->build_s);
+    if (b->cls == HONE_RUN_OK) return hn_contest_enter(&c->contest, 0) ? measure(p, c, until_s, err) : HONE_OK;
+    c->pairing.failure.cls = b->cls;
+    snprintf(c->pairing.failure.detail, sizeof c->pairing.failure.detail, "%s", b->detail);
+    return HONE_OK;
+}
+
 static hone_rc validate_one(prover *p, const char *point, hone_proof *out, bool *carries, hone_err *err) {
     contender *c = calloc(1, sizeof *c);
     if (!c) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     c->p = p;
     c->contest = (hn_contest){.of = &pairs, .ctx = c};
     double t0 = hn_now_s(), left = (double)(p->n_candidates - p->candidate);
-    double until_s = isfinite(p->deadline_s) ? t0 + (p->deadline_s - t0) / left : INFINITY;
-    char name[32];
-    snprintf(name, sizeof name, "c%zu", p->candidate);
+    double until_s = isfinite(p->deadline_s) ? t0 + fmax(p->deadline_s - t0, 0) / left : INFINITY;
+    double least_s = builds_s(p, p->build_s, least_variants(p)) + (1 + VARIANTS_LEAST) * p->pair_s;
     hone_rc rc = read_candidate(p, point, &c->recipe, err);
-    if (!rc) rc = hn_side_open(&p->variants, &c->side, name, &c->recipe, p->n_variants, err);
     if (!rc)
         rc = hn_pairing_open(&c->pairing, &p->bench, &p->base, &c->side, p->o->seed + p->candidate, &c->evidence, err);
-    if (!rc && c->side.build[0].cls != HONE_RUN_OK) {
-        c->pairing.failure.cls = c->side.build[0].cls;
-        snprintf(c->pairing.failure.detail, sizeof c->pairing.failure.detail, "%s", c->side.build[0].detail);
-    } else if (!rc && hn_contest_enter(&c->contest, 0)) {
-        rc = measure(p, c, fmin(until_s, p->deadline_s), err);
-    }
+    c->unreached = p->unreached;
+    bool begins =
+        !rc && !p->unreached && there_is_time(p, least_s, "its fewest builds and pairs of runs", &c->unreached);
+    if (begins) rc = build_and_measure(p, c, until_s, err);
     if (!rc) rc = fill_proof(p, c, point, out, carries, err);
     out->seconds = hn_now_s() - t0;
     hn_contest_close(&c->contest);
@@ -434,10 +516,11 @@ static hone_rc record(prover *p, const hone_proof *x, hone_err *err) {
     return rc;
 }
 
-/* Those judged so far, in order: the last one is the newest. */
+/* Those judged so far, in order: the last one is the newest. What was not reached has no verdict to record. */
 static hone_rc conclude(prover *p, hone_err *err) {
     hone_rc rc = hn_conclude(p->proofs.proof, p->carries, p->proofs.n, &p->rules, p->keep, err);
-    for (size_t i = 0; !rc && i < p->proofs.n; i++) rc = record(p, &p->proofs.proof[i], err);
+    for (size_t i = 0; !rc && i < p->proofs.n; i++)
+        if (p->proofs.proof[i].why != HONE_REJECT_UNREACHED) rc = record(p, &p->proofs.proof[i], err);
     return rc;
 }
 

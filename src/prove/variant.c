@@ -1,9 +1,13 @@
 /* prove/variant.c — builds the variants of one side, by the strongest layout that works (target/layout.h). */
 #include "prove/variant.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <string.h>
+
+/* Variant 0 and the two that show whether a layout works: the least a side has. */
+enum { PROBES = 3 };
 
 /* --- the words ---------------------------------------------------------------------------------------------------- */
 
@@ -65,9 +69,21 @@ static hone_rc still_works(const hn_variants *v, const hn_side *side, size_t i, 
     return rc;
 }
 
+/* Variants from `first` on, as many as there is time for; *last: where they end. */
+static hone_rc build_rest(const hn_variants *v, hn_side *side, size_t first, size_t *last, hone_err *err) {
+    size_t most = *last, at_once = v->until_s > 0 ? (size_t)v->builder->jobs : most;
+    hone_rc rc = HONE_OK;
+    for (*last = first; !rc && *last < most && !(v->until_s > 0 && hn_now_s() > v->until_s);) {
+        size_t next = most - *last > at_once ? *last + at_once : most;
+        rc = build_some(v, side, *last, next, err);
+        *last = next;
+    }
+    return rc;
+}
+
 /* Tries one layout: two variants as probes (with and without another order of functions), then the rest. */
 static hone_rc try_layout(const hn_variants *v, hn_side *side, hn_code_layout layout, bool *fits, hone_err *err) {
-    size_t probe = side->n < 3 ? side->n : 3, last = side->n;
+    size_t probe = side->n < PROBES ? side->n : PROBES, last = side->n;
     hone_rc rc = HONE_OK;
     *fits = false;
     for (size_t i = 1; !rc && i < last; i++) rc = make_variant(v, side, layout, i, err);
@@ -78,9 +94,10 @@ static hone_rc try_layout(const hn_variants *v, hn_side *side, hn_code_layout la
         rc = still_works(v, side, i, &fine, err);
         if (rc) break;
     }
-    if (!rc && fine && probe < last) rc = build_some(v, side, probe, last, err);
+    if (!rc && fine && probe < last) rc = build_rest(v, side, probe, &last, err);
     fine = !rc && fine && all_built(side, 1, last);
     if (!fine) drop_some(side, 1, last);
+    if (fine) side->n = last;
     *fits = fine;
     return rc;
 }

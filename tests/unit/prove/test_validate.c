@@ -24,7 +24,8 @@ typedef struct seen {
     size_t n_warnings, n_pairs;
     char warning[2000];
     int *stop;
-    size_t stop_at; /* candidate */
+    size_t stop_at;   /* candidate */
+    unsigned waste_s; /* how long the first pair of a candidate takes to be told */
 } seen;
 
 static void on_event(void *ctx, const hone_event *event) {
@@ -36,6 +37,10 @@ static void on_event(void *ctx, const hone_event *event) {
         snprintf(s->warning + n, sizeof s->warning - n, "%s\n", e->base.text);
     }
     s->n_pairs += e->stage == HONE_PROVE_MEASURE;
+    if (s->waste_s && e->stage == HONE_PROVE_MEASURE && !e->base.text) {
+        sleep(s->waste_s);
+        s->waste_s = 0;
+    }
     if (s->stop && e->stage == HONE_PROVE_MEASURE && e->candidate == s->stop_at && !e->base.text) *s->stop = 1;
 }
 
@@ -203,15 +208,72 @@ static void test_slow_builds(void) {
     seen s = {0};
     hone_proofs all;
     o.variants = 0;
-    o.budget_s = 0.5;
+    o.budget_s = 3;
     o.n_jobs = 1;
     o.progress = (hone_progress){on_event, &s};
     if (!runs(text, "slow", a, 1, &o, &all)) return;
     ok(all.proof[0].n_variants < 20 && all.proof[0].n_variants >= 3, "validate/slow_builds_are_fewer");
     ok(strstr(s.warning, "a build takes") && strstr(s.warning, "--time"), "validate/slow_builds_are_told");
-    ok(all.proof[0].n_pairs >= 3, "validate/slow_builds_leave_some_pairs");
-    verdict(&all.proof[0], HONE_REJECT_UNDECIDED, "undecided", "slow_builds_decide_nothing");
     hone_proofs_free(&all);
+}
+
+static size_t lines_of(const char *file) {
+    char *text;
+    size_t n, lines = 0;
+    if (hn_read_file(file, &text, &n, NULL)) return 0;
+    for (size_t i = 0; i < n; i++) lines += text[i] == '\n';
+    free(text);
+    return lines;
+}
+
+static size_t n_recorded(const char *name) {
+    char *dir = sub(name, "/.hone");
+    hone_store *store = NULL;
+    hone_proofs back = {0};
+    hone_rc rc = hone_store_open(dir, false, &store, NULL);
+    if (!rc) rc = hone_proofs_load(store, 0, &back, NULL);
+    size_t n = rc ? SIZE_MAX : back.n;
+    hone_proofs_free(&back);
+    hone_store_close(store);
+    free(dir);
+    return n;
+}
+
+/* The time is a promise: what is not reached by then has no verdict, is named, and nothing is built for it. */
+static void test_out_of_time(void) {
+    char text[1000], *count = sub("late", "-builds");
+    snprintf(text, sizeof text,
+             "hone: 1\nname: late\ncontrols: false\nbuild: 'echo >>%s; sleep 0.05; cp /bin/true {out}'\n"
+             "run: 'n=1$(date +%%N); echo cost: $(( {A} + n %% 5 ))'\nparity: none\n"
+             "parameters:\n  A: {type: int, range: [1, 2000], default: 1000}\n"
+             "metrics: {source: lines, names: [cost]}\nstages: {confine: false}\n",
+             count);
+    static const char *const a[] = {"{\"A\":800}", "{\"A\":700}", "{\"A\":600}"};
+    hone_prove_options o = small();
+    hone_proofs all;
+    o.budget_s = 0.01;
+    o.n_jobs = 1;
+    if (runs(text, "late", a, 3, &o, &all)) {
+        ok(all.n == 3 && lines_of(count) == 1, "validate/no_time_no_builds (%zu)", lines_of(count));
+        for (size_t i = 0; i < all.n; i++) {
+            verdict(&all.proof[i], HONE_REJECT_UNREACHED, "not reached", "no_time_no_verdict");
+            ok(!strcmp(all.proof[i].point, a[i]) && strstr(all.proof[i].verdict, "--time"), "validate/by_name");
+        }
+        ok(n_recorded("late") == 0, "validate/nothing_is_recorded");
+        hone_proofs_free(&all);
+    }
+    seen s = {.waste_s = 3};
+    o.budget_s = 3;
+    o.progress = (hone_progress){on_event, &s};
+    if (runs(text, "later", a, 3, &o, &all)) {
+        bool none = all.n == 3;
+        for (size_t i = 0; i < all.n; i++) none &= all.proof[i].why == HONE_REJECT_UNREACHED && !all.proof[i].kept;
+        ok(none && all.proof[0].n_pairs < 3, "validate/time_that_ends_at_the_first_pair");
+        if (!none) printf("# %s / %s\n", all.proof[0].verdict, all.proof[1].verdict);
+        ok(n_recorded("later") == 0, "validate/nothing_is_recorded_of_them");
+        hone_proofs_free(&all);
+    }
+    free(count);
 }
 
 static void test_interrupted(void) {
@@ -328,6 +390,7 @@ int main(void) {
     test_refusals();
     test_noise_is_told_before();
     test_slow_builds();
+    test_out_of_time();
     test_interrupted();
     test_layouts();
     test_sizes();
