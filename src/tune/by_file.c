@@ -10,8 +10,14 @@
 
 /* --- the space ---------------------------------------------------------------------------------------------------- */
 
+/* What no name of a parameter may have, such as the slash of "lib/hot.c", becomes "_". */
 static const char *prefix_of(const hn_plan *plan, hn_arena *a, size_t t, size_t file) {
-    return hn_format(a, "file.%s.%s", plan->file[file], plan->prefix[t]);
+    char *name = hn_strdup(a, plan->file[file]);
+    for (char *c = name; c && *c; c++) {
+        bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+        if (!plain && !strchr("_-.+=", *c)) *c = '_';
+    }
+    return name ? hn_format(a, "file.%s.%s", name, plan->prefix[t]) : NULL;
 }
 
 /* The controls of every file under their names, as they stand in the plan's space; when: NULL: always. */

@@ -4,24 +4,17 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
-#include "base/locale.h"
 #include "base/names.h"
 #include "proc/proc.h"
 #include "proc/temp.h"
 #include "tune/cut_build.h"
+#include "tune/file_time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A file with less of the time than this has nothing to give. */
-static const double share_least = 0.03;
 static const double sample_s = 120;
-
-typedef struct symbol {
-    const char *name;
-    size_t file;
-} symbol;
 
 typedef struct profiler {
     hn_plan *plan;
@@ -29,11 +22,8 @@ typedef struct profiler {
     hn_arena arena;
     const char *const *source; /* of the command */
     size_t n;
-    double *time; /* of each: samples, seconds */
+    hn_file_time time;
     const char *dir;
-    symbol *symbol;
-    size_t n_symbols, room;
-    bool counts;
 } profiler;
 
 /* --- commands in the build's folder ------------------------------------------------------------------------------- */
@@ -52,76 +42,17 @@ static const char *output_of(profiler *p, const char *shell, hone_rc *rc, hone_e
     return text;
 }
 
-static void add_symbol(profiler *p, const char *name, size_t n, size_t file) {
-    if (p->n_symbols == p->room) {
-        size_t room = 2 * p->room + 256;
-        symbol *more = HN_NEW_N(&p->arena, symbol, room);
-        if (!more) return;
-        if (p->n_symbols) memcpy(more, p->symbol, p->n_symbols * sizeof *more);
-        p->symbol = more;
-        p->room = room;
-    }
-    p->symbol[p->n_symbols++] = (symbol){hn_strndup(&p->arena, name, n), file};
-}
-
-/* Functions of one object, as `nm -P` lists them: NAME TYPE …. */
-static void read_symbols(profiler *p, const char *text, size_t file) {
-    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t n = strcspn(line, " \n");
-        if (line[n] == ' ' && strchr("tTwWiu", line[n + 1])) add_symbol(p, line, n, file);
-    }
-}
-
 static hone_rc list_symbols(profiler *p, hone_err *err) {
     hone_rc rc = HONE_OK;
     for (size_t i = 0; !rc && i < p->n; i++) {
         const char *shell = hn_format(&p->arena, "nm -P --defined-only " HN_CUT_BUILD_OBJECT, i),
                    *text = shell ? output_of(p, shell, &rc, err) : NULL;
-        if (text) read_symbols(p, text, i);
+        if (text) hn_file_time_symbols(&p->time, text, i);
     }
     return rc;
 }
 
-/* Clones of a function ("f.part.0") that only the linked program has count for the function. */
-static void count(profiler *p, const char *name, size_t n, double amount) {
-    for (; n; n--) {
-        for (size_t i = 0; i < p->n_symbols; i++)
-            if (strlen(p->symbol[i].name) == n && !strncmp(p->symbol[i].name, name, n)) {
-                p->time[p->symbol[i].file] += amount;
-                return;
-            }
-        while (n > 1 && name[n - 1] != '.') n--;
-    }
-}
-
 /* --- both ways to sample ------------------------------------------------------------------------------------------ */
-
-/* "   7f00 NAME (PATH/prog)": of the program alone. */
-static void read_perf(profiler *p, const char *text) {
-    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t all = strcspn(line, "\n");
-        const char *name = line + strspn(line, " \t");
-        name += strcspn(name, " \n");
-        name += *name == ' ';
-        bool own = all > 6 && !strncmp(line + all - 6, "/prog)", 6);
-        if (own && name < line + all) count(p, name, strcspn(name, " +\n"), 1);
-    }
-}
-
-/* "  66.78   0.12   0.12 … NAME": the third column is the function's own time. */
-static void read_gprof(profiler *p, const char *text) {
-    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        char *at;
-        size_t all = strcspn(line, "\n");
-        const char *last = line + all;
-        hn_strtod(line, &at);
-        if (at == line) continue;
-        hn_strtod(at, &at);
-        double own_s = hn_strtod(at, &at);
-        while (last > at && last[-1] != ' ') last--;
-        if (last > at) count(p, last, (size_t)(line + all - last), own_s);
-    }
-}
 
 static hone_rc sample_one(profiler *p, const hn_recipe *r, const char *args, bool perf, bool *well, hone_err *err) {
     const hone_workload *w = p->plan->w;
@@ -137,7 +68,7 @@ static hone_rc sample_one(profiler *p, const hn_recipe *r, const char *args, boo
     if (!rc && (run.failed || shell.failed)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     const char *text = rc ? NULL : output_of(p, shell.text, &rc, err);
     *well = text != NULL;
-    if (text) (perf ? read_perf : read_gprof)(p, text);
+    if (text) (perf ? hn_file_time_perf : hn_file_time_gprof)(&p->time, text);
     hn_str_free(&run);
     hn_str_free(&shell);
     return rc;
@@ -174,7 +105,7 @@ static hone_rc build_and_sample(profiler *p, hn_recipe *r, const char *word, boo
     p->dir = b.dir;
     if (!rc && b.cls != HONE_RUN_OK) *why = hn_format(&p->plan->arena, "the baseline does not build: %.300s", b.detail);
     if (!rc && b.cls == HONE_RUN_OK) rc = list_symbols(p, err);
-    if (!rc && p->n_symbols) rc = sample(p, &with, !word, well, err);
+    if (!rc && p->time.n_symbols) rc = sample(p, &with, !word, well, err);
     if (!rc) hn_build_drop(&b, false);
     p->dir = NULL;
     hn_temp_free(&temp);
@@ -183,31 +114,13 @@ static hone_rc build_and_sample(profiler *p, hn_recipe *r, const char *word, boo
 
 /* --- the answer --------------------------------------------------------------------------------------------------- */
 
-/* The hottest first, as many as were asked for; "" where there are none. */
-static const char *chosen_text(profiler *p) {
-    double total = 0;
-    hn_str s = {0};
-    for (size_t i = 0; i < p->n; i++) total += p->time[i];
-    for (size_t k = 0; k < p->plan->w->per_file && total > 0; k++) {
-        size_t best = 0;
-        for (size_t i = 1; i < p->n; i++)
-            if (p->time[i] > p->time[best]) best = i;
-        if (p->time[best] < share_least * total) break;
-        hn_str_addf(&s, "%.3f %s\n", p->time[best] / total, p->source[best]);
-        p->time[best] = -1;
-    }
-    const char *text = s.failed ? NULL : hn_strdup(&p->plan->arena, s.text ? s.text : "");
-    hn_str_free(&s);
-    return text;
-}
-
 static hone_rc profile(profiler *p, hn_recipe *r, const char **text, const char **why, hone_err *err) {
     bool well;
-    p->time = HN_NEW_N(&p->arena, double, p->n + 1);
+    if (!hn_file_time_open(&p->time, &p->arena, p->source, p->n)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = build_and_sample(p, r, NULL, &well, why, err);
     if (!rc && !well && !*why) rc = build_and_sample(p, r, "-pg", &well, why, err);
     if (rc || *why) return rc;
-    *text = well ? chosen_text(p) : NULL;
+    *text = well ? hn_file_time_hottest(&p->time, p->plan->w->per_file, &p->plan->arena) : NULL;
     if (!well)
         *why = "neither perf nor gprof could sample the training runs; name the files: per_file: [a.c, b.c]";
     else if (*text && !**text)
