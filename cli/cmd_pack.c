@@ -83,6 +83,7 @@ hone_rc cli_pack_open(const cli *c, const char *dir, const hone_workload *w, cli
     cli_pack k = {0};
     hone_prove_options o = hone_prove_defaults();
     hone_rc rc = hone_pack_read(dir, &k.pack, err);
+    if (!rc) rc = hone_pack_order(&k.pack, w, err);
     if (!rc) rc = hone_pack_map(&k.pack, w, &o, &k.fits, err);
     if (rc) {
         cli_pack_close(&k);

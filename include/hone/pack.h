@@ -25,7 +25,7 @@ typedef struct hone_pack_entry {
 } hone_pack_entry;
 typedef struct hone_pack {
     const char *dir;
-    hone_pack_entry *entry; /* by file name */
+    hone_pack_entry *entry; /* by file name, until hone_pack_order */
     size_t n;
     void *block;
 } hone_pack;
@@ -36,6 +36,11 @@ HONE_API hone_rc hone_pack_build(const char *dir, const char *const *path, size_
 /* Reads the index and checks every file against it. */
 HONE_API hone_rc hone_pack_read(const char *dir, hone_pack *out, hone_err *err);
 HONE_API void hone_pack_free(hone_pack *pack);
+
+/* The entries in the order in which they promise most for the workload here, by what the index says: the same
+ * objective, a compiler that the workload offers (its first one more so), this processor, then the larger gain; else by
+ * file name. It says what is tried first and excludes nothing. */
+HONE_API hone_rc hone_pack_order(hone_pack *pack, const hone_workload *workload, hone_err *err);
 
 /* An entry mapped into a workload's present space. */
 typedef struct hone_pack_fit {

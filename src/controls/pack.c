@@ -8,8 +8,10 @@
 #include "base/str.h"
 #include "base/yaml.h"
 #include "record/controls_file.h"
+#include "tune/workload.h"
 
 #include <hone/check.h>
+#include <hone/machine.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -359,6 +361,41 @@ hone_rc hone_pack_read(const char *dir, hone_pack *out, hone_err *err) {
     else
         *out = p;
     return rc;
+}
+
+/* --- order ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Weights of what is alike, in doublings of the gain: the objective says more than all the rest together. */
+static const double same_objective = 4, first_compiler = 2, other_compiler = 1, same_cpu = 1, gain_most = 1;
+
+static double likeness(const hone_pack_entry *e, const hone_workload *w, const char *cpu) {
+    double sum = 0, gain = e->gain.mid;
+    if (w->n_objectives && !strcmp(e->objective, w->objective[0].quantity.text)) sum += same_objective;
+    for (size_t i = 0; i < w->n_compilers; i++)
+        if (!strcmp(e->compiler, w->compiler[i])) sum += i ? other_compiler : first_compiler;
+    if (*cpu && !strcmp(e->cpu, cpu)) sum += same_cpu;
+    return gain > 1 ? sum + fmin(log2(gain), gain_most) : sum;
+}
+
+hone_rc hone_pack_order(hone_pack *pack, const hone_workload *workload, hone_err *err) {
+    hone_machine here;
+    hone_machine_get(&here);
+    double *of = malloc((pack->n + 1) * sizeof *of);
+    if (!of) return nomem(err);
+    for (size_t i = 0; i < pack->n; i++) {
+        hone_pack_entry e = pack->entry[i];
+        double mine = likeness(&e, workload, here.cpu);
+        size_t at = i;
+        for (; at && of[at - 1] < mine; at--) {
+            pack->entry[at] = pack->entry[at - 1];
+            of[at] = of[at - 1];
+        }
+        pack->entry[at] = e;
+        of[at] = mine;
+    }
+    free(of);
+    return HONE_OK;
 }
 
 /* --- map -----------------------------------------------------------------------------------------------------------
