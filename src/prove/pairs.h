@@ -30,8 +30,8 @@ typedef struct hn_pairing {
 hone_rc hn_pairing_open(hn_pairing *p, hn_bench_ctx *bench, const hn_side *baseline, const hn_side *tuned,
                         uint64_t seed, hn_evidence *evidence, hone_err *err);
 void hn_pairing_close(hn_pairing *p);
-/* One more pair of the timed quantities, of the evidence's first n_variants of both sides. Stops early when the candidate
- * fails. */
+/* One more pair of the timed quantities, of the evidence's first n_variants of both sides. Stops early when the
+ * candidate fails. */
 hone_rc hn_pair(hn_pairing *p, hone_err *err);
 /* What needs no pairs: sizes of variant 0, compile times of all, instructions once per variant. */
 hone_rc hn_pair_fixed(hn_pairing *p, hone_err *err);

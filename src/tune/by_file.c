@@ -10,7 +10,7 @@
 
 /* --- the space ---------------------------------------------------------------------------------------------------- */
 
-/* What no name of a parameter may have, such as the slash of "lib/hot.c", becomes "_". */
+/* What no name of a parameter may have, such as the slash of a path, becomes "_". */
 static const char *prefix_of(const hn_plan *plan, hn_arena *a, size_t t, size_t file) {
     char *name = hn_strdup(a, plan->file[file]);
     for (char *c = name; c && *c; c++) {
