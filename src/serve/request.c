@@ -241,7 +241,10 @@ static hone_rc prompts(hn_http_call *c, hone_text_generate_options *r, bool want
 
 static hone_rc refuse(const json_t *body, hone_err *err) {
     static const char *const none[] = {"suffix", "audio", "modalities"};
+    const json_t *best = member(body, "best_of"), *n = member(body, "n");
     if (json_is_true(json_object_get(body, "echo"))) return hn_fail(err, HONE_E_UNSUPPORTED, "'echo' is not offered");
+    if (best && json_integer_value(best) != (n ? json_integer_value(n) : 1))
+        return hn_fail(err, HONE_E_UNSUPPORTED, "'best_of' is not offered beyond 'n': all answers are given");
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (member(body, none[i])) return hn_fail(err, HONE_E_UNSUPPORTED, "'%s' is not offered", none[i]);
     return HONE_OK;

@@ -147,6 +147,25 @@ static const json_t *named(const json_t *list, const char *name) {
 }
 
 /* Binary data lie in the order of the request's inputs, so these are read in that order. */
+/* Outputs that are asked for. Extensions of Triton's that would give something else than the output are refused. */
+static hone_rc check_outputs(const hn_http_call *c, hone_err *err) {
+    static const char *const none[] = {"classification", "shared_memory_region"};
+    const hone_model *x = c->model->model;
+    json_t *o;
+    size_t i;
+    json_array_foreach(json_object_get(c->body, "outputs"), i, o) {
+        const char *name = json_string_value(json_object_get(o, "name"));
+        int32_t k = 0;
+        while (k < x->n_outputs && (!name || strcmp(x->output[k].name, name))) k++;
+        if (k == x->n_outputs)
+            return hn_fail(err, HONE_E_INPUT, "'%s' has no output '%.100s'", c->model->name, name ? name : "");
+        for (size_t m = 0; m < sizeof none / sizeof *none; m++)
+            if (json_object_get(json_object_get(o, "parameters"), none[m]))
+                return hn_fail(err, HONE_E_UNSUPPORTED, "output '%s': '%s' is not offered", name, none[m]);
+    }
+    return HONE_OK;
+}
+
 static hone_rc read_inputs(hn_http_call *c, hn_task *j, body *b, hone_err *err) {
     const hone_model *x = c->model->model;
     const json_t *inputs = json_object_get(c->body, "inputs"), *o;
@@ -164,13 +183,8 @@ static hone_rc read_inputs(hn_http_call *c, hn_task *j, body *b, hone_err *err) 
     }
     for (int32_t k = 0; k < x->n_inputs; k++)
         if (!j->in[k].data) return hn_fail(err, HONE_E_INPUT, "input '%s' is missing", x->input[k].name);
-    json_array_foreach(json_object_get(c->body, "outputs"), i, o) {
-        const char *name = json_string_value(json_object_get(o, "name"));
-        int32_t k = 0;
-        while (k < x->n_outputs && (!name || strcmp(x->output[k].name, name))) k++;
-        if (k == x->n_outputs)
-            return hn_fail(err, HONE_E_INPUT, "'%s' has no output '%.100s'", c->model->name, name ? name : "");
-    }
+    hone_rc named = check_outputs(c, err);
+    if (named) return named;
     j->rows = c->model->joins ? j->in[0].dim[0] : 0;
     for (size_t k = 0; k < j->n_in; k++)
         if (j->in[k].rank < 1 || j->in[k].dim[0] != j->rows) j->rows = 0;

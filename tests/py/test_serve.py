@@ -195,6 +195,7 @@ def test_tokens_and_back(server):
 
 
 BAD = [
+    ("POST", "/v1/completions", {"prompt": "a", "best_of": 3}, 400, "'best_of' is not offered"),
     ("GET", "/v1/models/none", None, 404, "no model 'none'"),
     ("POST", "/v1/models/tiny", {}, 404, "no such call"),
     ("GET", "/v1/%00models", None, 404, "no such call"),
@@ -478,6 +479,8 @@ def test_tritonclient(tensors):
     with pytest.raises(client.InferenceServerException, match="Content-Encoding 'gzip' is not read"):
         c.infer("linear", given, request_compression_algorithm="gzip")
     assert np.array_equal(c.infer("linear", given, response_compression_algorithm="gzip").as_numpy("y"), want(a, i))
+    with pytest.raises(client.InferenceServerException, match="'classification' is not offered"):
+        c.infer("linear", given, outputs=[client.InferRequestedOutput("y", class_count=2)])
     bad = client.InferInput("x", [2, 5], "FP32")
     bad.set_data_from_numpy(np.zeros((2, 5), np.float32))
     with pytest.raises(client.InferenceServerException, match="missing"):
