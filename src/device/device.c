@@ -145,7 +145,7 @@ static const struct {
     RATE(f32_flops, "one core, f32 multiply-adds out of registers"),
     RATE(f64_flops, "the same in f64"),
     RATE(bf16_flops, "bf16 dot products, sums in f32"),
-    RATE(i8_ops, "u8 by i8 dot products, sums in i32"),
+    RATE(i8_ops, "u8 by i8 dot products, sums in i32: VNNI, else AVX2 by pairs"),
     RATE(l1_bps, "one core, reading what is in the first-level cache"),
     RATE(l2_bps, "in the second-level cache"),
     {"l3_bps", offsetof(hone_device, l3_bps), "in the third-level cache", true},

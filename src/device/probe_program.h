@@ -47,10 +47,7 @@ static volatile double sink; /* keeps results alive */
 PEAK(peak_f32, vf)
 PEAK(peak_f64, vd)
 
-#if defined(__AVX512F__) && VB == 64
 #define ZERO(i) vf d##i = {0};
-#define VNNI(i) __asm__ volatile("vpdpbusd %1, %1, %0" : "+v"(d##i) : "v"(e));
-#define BF16(i) __asm__ volatile("vdpbf16ps %1, %1, %0" : "+v"(d##i) : "v"(e));
 #define DOT(name, STEP, WORK)                                                                                          \
     static double name(long n, const char *p, long size) {                                                             \
         vf e = {0};                                                                                                    \
@@ -60,8 +57,21 @@ PEAK(peak_f64, vd)
         }                                                                                                              \
         return 12.0 * 2.0 * (WORK);                                                                                    \
     }
+#if defined(__AVX512F__) && VB == 64
+#define VNNI(i) __asm__ volatile("vpdpbusd %1, %1, %0" : "+v"(d##i) : "v"(e));
+#define BF16(i) __asm__ volatile("vdpbf16ps %1, %1, %0" : "+v"(d##i) : "v"(e));
 DOT(peak_i8, VNNI, 64)
 DOT(peak_bf16, BF16, 32)
+#elif defined(__AVX2__) && VB == 32
+/* Pairs in 16 bits, fours in 32, and the sum. */
+#define PAIRS(i)                                                                                                       \
+    {                                                                                                                  \
+        vf t;                                                                                                          \
+        __asm__ volatile("vpmaddubsw %2, %2, %1\n\tvpmaddwd %2, %1, %1\n\tvpaddd %1, %0, %0"                           \
+                         : "+x"(d##i), "=&x"(t)                                                                        \
+                         : "x"(e));                                                                                    \
+    }
+DOT(peak_i8, PAIRS, 32)
 #endif
 
 static double read_bytes(long n, const char *p, long size) {
@@ -183,6 +193,8 @@ int main(int argc, char **argv) {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512bf16")) measure("bf16_flops", peak_bf16, 0, 1);
     if (__builtin_cpu_supports("avx512vnni")) measure("i8_ops", peak_i8, 0, 1);
+#elif defined(__AVX2__) && VB == 32
+    measure("i8_ops", peak_i8, 0, 1);
 #endif
     if (L1D_B) measure("l1_bps", read_bytes, L1D_B / 2, 1);
     if (L2_B) measure("l2_bps", read_bytes, L2_B / 2, 1);
