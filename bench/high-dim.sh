@@ -5,6 +5,8 @@
 # usage: bench/high-dim.sh
 #   SEEDS=3 EVALS=300           runs per file, objective and engine; evaluations per run
 #   FIRST=0                     the first of these seeds
+#   COUNT=programs              what an evaluation is: a program that the search has not seen, or a failure (known objects
+#                               cost no measurement; a search ends at 4 compilations each), or compilations: every one
 #   ENGINES=auto,evolve,...     engines to run (default: auto,ridge,forest,lfbo,evolve,random,boca,opentuner)
 #   OBJECTIVES=size             what to count (default: size,instructions)
 #   FILES="a.c b.c"             programs to tune (default: bench/high-dim/*.c)
@@ -23,7 +25,7 @@ python=$(peers_python)
 serve=$OUT/high_dim_serve
 build_program bench/high_dim_serve.c "$serve"
 
-header "High dimension" "${FIRST:+FIRST=$FIRST }SEEDS=${SEEDS:-3} EVALS=${EVALS:-300} bench/high-dim.sh"
+header "High dimension" "${FIRST:+FIRST=$FIRST }${COUNT:+COUNT=$COUNT }SEEDS=${SEEDS:-3} EVALS=${EVALS:-300} bench/high-dim.sh"
 echo "- controls: $(echo params | "$serve" "$cc" | "$python" -c 'import json, sys
 print(len(json.load(sys.stdin)["params"]))') of $cc"
 key() { sha256sum "$@" | sha256sum | cut -c1-12; }
@@ -32,5 +34,5 @@ peers=$(key bench/high_dim.py bench/peers/boca.py bench/peers/opentuner_peer.py)
 # shellcheck disable=SC2086
 "$python" bench/high_dim.py --cc "$cc" --serve "$serve" --out "$OUT/high-dim/hone-$ours" \
     --out-peers "$OUT/high-dim/peers-$peers" --cache "$OUT/high-dim/cache" \
-    --objectives "${OBJECTIVES:-size,instructions}" --first "${FIRST:-0}" --seeds "${SEEDS:-3}" --evals "${EVALS:-300}" --jobs "$JOBS" \
+    --objectives "${OBJECTIVES:-size,instructions}" --first "${FIRST:-0}" --count "${COUNT:-programs}" --seeds "${SEEDS:-3}" --evals "${EVALS:-300}" --jobs "$JOBS" \
     --engines "${ENGINES:-auto,ridge,forest,lfbo,evolve,random,boca,opentuner}" ${FILES:-bench/high-dim/*.c}

@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(HERE, "peers"))
 MARKS = (25, 50, 100, 200, 300)
 PEERS = ("boca", "opentuner")
 OBJECTIVES = ("size", "instructions")
+COMPILED_MOST = 4  # points a search may ask for each program that is new
 
 
 COMPILE_S, RUN_S, COUNT_S = 60, 60, 600  # generous: a busy machine must not turn into failures
@@ -161,7 +162,7 @@ class Server:
         self.p.wait()
 
 
-def run_ours(server, objective, engine, seed, evals):
+def run_ours(server, objective, engine, seed, evals, _):
     engine, blind, _ = engine.partition("-blind")  # auto-blind: is not told which objects are equal
     server(f"open {engine} {seed} {evals}")
     while True:
@@ -174,7 +175,7 @@ def run_ours(server, objective, engine, seed, evals):
         yield cost
 
 
-def run_peer(server, objective, engine, seed, evals):
+def run_peer(server, objective, engine, seed, _, most):
     params = server("params")["params"]
     if engine == "boca":
         from boca import Boca
@@ -183,7 +184,7 @@ def run_peer(server, objective, engine, seed, evals):
     else:
         from opentuner_peer import OpenTuner
 
-        tuner = OpenTuner(params, seed, evals)
+        tuner = OpenTuner(params, seed, most)
     while True:
         asked = tuner.ask()
         if asked is None:
@@ -199,24 +200,29 @@ def one(args):
     objective = Objective(args.cc, args.source, args.objective, args.cache)
     server = Server(args.serve, args.cc)
     run = run_peer if args.engine in PEERS else run_ours
-    best, curve, failed = math.inf, [], 0
-    for cost in run(server, objective, args.engine, args.seed, args.evals):
+    best, curve, failed, known, asked = math.inf, [], 0, set(), 0
+    most = args.evals * (COMPILED_MOST if args.count == "programs" else 1)
+    for cost in run(server, objective, args.engine, args.seed, args.evals, most):
+        asked += 1
         failed += cost is None
         best = min(best, cost if cost is not None else math.inf)
-        # nobody ships worse than the plain build
-        curve.append(min(1.0, best / objective.baseline))
-        if len(curve) >= args.evals:
+        new = cost is None or objective.code not in known
+        known.add(objective.code)
+        if new or args.count != "programs":
+            # nobody ships worse than the plain build
+            curve.append(min(1.0, best / objective.baseline))
+        if len(curve) >= args.evals or asked >= most:
             break
     server.close()
-    json.dump({"baseline": objective.baseline, "curve": curve, "failed": failed}, sys.stdout)
+    json.dump({"baseline": objective.baseline, "curve": curve, "failed": failed, "asked": asked}, sys.stdout)
 
 
 def measure(args, source, objective, engine, seed):
-    name = f"{os.path.basename(source)[:-2]}-{objective}-{engine}-{seed}-{args.evals}.json"
+    name = f"{os.path.basename(source)[:-2]}-{objective}-{engine}-{seed}-{args.evals}-{args.count}.json"
     path = os.path.join(args.out_peers if engine in PEERS else args.out, name)
     if not os.path.exists(path):
         cmd = [sys.executable, os.path.abspath(__file__), "--cc", args.cc, "--serve", args.serve, "--out", args.out]
-        cmd += ["--cache", args.cache, "--evals", str(args.evals), "--engine", engine, "--seed", str(seed)]
+        cmd += ["--cache", args.cache, "--evals", str(args.evals), "--engine", engine, "--seed", str(seed), "--count", args.count]
         cmd += ["--source", source, "--objective", objective]
         env = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
         done = subprocess.run(cmd, capture_output=True, text=True, env=env)
@@ -235,11 +241,11 @@ def geomean(values):
 
 
 def print_table(title, rows, marks, ours):
-    print(f"\n### {title}\n\n| engine | " + " | ".join(map(str, marks)) + " | failed |")
-    print("|---|" + "---|" * (len(marks) + 1))
-    for engine, at, failed in sorted(rows, key=lambda r: r[1][-1]):
+    print(f"\n### {title}\n\n| engine | " + " | ".join(map(str, marks)) + " | failed | compilations |")
+    print("|---|" + "---|" * (len(marks) + 2))
+    for engine, at, failed, asked in sorted(rows, key=lambda r: r[1][-1]):
         name = f"**{engine}**" if engine in ours else engine
-        print(f"| {name} | " + " | ".join(f"{v:.3f}" for v in at) + f" | {failed:.1f} % |")
+        print(f"| {name} | " + " | ".join(f"{v:.3f}" for v in at) + f" | {failed:.1f} % | {asked:.0f} |")
 
 
 def at_marks(curves, marks):
@@ -255,8 +261,9 @@ def tables(args, results):
         for engine in engines:
             got = [r for (s, o, e, _), r in results.items() if e == engine and wanted(s, o)]
             if got and all(got):
-                failed = 100 * sum(r["failed"] for r in got) / sum(len(r["curve"]) for r in got)
-                out.append((engine, at_marks([r["curve"] for r in got], marks), failed))
+                asked = sum(r["asked"] for r in got)
+                failed = 100 * sum(r["failed"] for r in got) / asked
+                out.append((engine, at_marks([r["curve"] for r in got], marks), failed, asked / len(got)))
             else:
                 print(f"{engine}: incomplete, left out", file=sys.stderr)
         return out
@@ -276,6 +283,7 @@ def main():
     for name in ("seed", "first", "seeds", "evals", "jobs"):
         p.add_argument("--" + name, type=int)
     p.add_argument("--objectives", default=",".join(OBJECTIVES))
+    p.add_argument("--count", default="programs", choices=("programs", "compilations"))
     p.add_argument("sources", nargs="*")
     args = p.parse_args()
     if args.engine:
