@@ -156,9 +156,9 @@ static void add_stub(const hn_model *m, const hn_kernel *k, hn_str *out) {
     hn_str_addf(out,
                 "0};\nstatic const hnd_kernel hnm_kernel_%s = {\"%s\", hnm_text_%s, &hnm_module, %u, %u, %u, "
                 "hnm_symbols_%s, %d, "
-                "%lld, %d};\n",
+                "%lld, %d, %d};\n",
                 k->name, k->name, k->name, k->index, n_buf, d->n_symbol, k->name, d->threads,
-                d->shared_dynamic ? (long long)d->shared_b : 0LL, d->block_items);
+                d->shared_dynamic ? (long long)d->shared_b : 0LL, d->block_items, d->cluster);
     hn_str_addf(out,
                 "static void %s(void *const *b, const int64_t *s, int64_t begin, int64_t end, char *scratch) {\n"
                 "    (void)scratch;\n",

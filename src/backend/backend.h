@@ -61,10 +61,12 @@ typedef struct hn_dialect {
 /* How a device's kernel is launched (backend/gpu); threads 0: the kernel is a function of the host's.
  * Its parameters, in this order: the buffers; the symbols listed; begin, end; scratch; the error slot. Symbols, begin
  * and end are 64-bit integers; the others pointers into global memory, each a `__global char *` and a 64-bit offset in
- * bytes where the language has no addresses (OpenCL). Any number of blocks is right: each thread (block_items: block)
- * takes every n-th item, and has scratch_b bytes of scratch of its own, those of thread (block) i at i * scratch_b. */
+ * bytes where the language has no addresses (OpenCL). Any number of blocks, or of clusters of them, is right: each
+ * thread (block_items: block; cluster: cluster) takes every n-th item. A thread (block) has scratch_b bytes of scratch
+ * of its own, those of thread (block) i at i * scratch_b. */
 typedef struct hn_device_code {
     int threads;            /* of a block, in one dimension */
+    int cluster;            /* blocks of a cluster, which a work item is then; 0: there are no clusters */
     bool block_items;       /* a work item is a block's, not a thread's */
     bool shared_dynamic;    /* shared memory is given at the launch, else the text declares it */
     int64_t shared_b;       /* shared memory of a block */

@@ -80,6 +80,7 @@ static double call_s(const hn_model *m, const hn_kernel *k, const int64_t *symbo
     int64_t work = 1;
     if (!hn_work_eval(m->g, &k->code, symbol, &work) || work < 1) work = 1;
     double items = (double)work * (device && k->code.device.block_items ? k->code.device.threads : 1);
+    if (device && k->code.device.cluster) items *= k->code.device.cluster;
     double steps = amount(m, k->cost.steps, symbol);
     double bytes = amount(m, k->cost.read_b, symbol) + amount(m, k->cost.write_b, symbol);
     double time_s = larger(bytes / s->bps, amount(m, k->cost.flops, symbol) / s->flops);

@@ -1,5 +1,5 @@
 /* nest/device.c — loops become blocks and threads; conditions where their number does not divide a length. */
-#include "nest/device.h"
+#include "nest/device_int.h"
 #include "nest/nest_int.h"
 #include "nest/schedule.h"
 
@@ -14,7 +14,7 @@ static bool declares(const hn_nest *n, hn_st first, hn_buf b) {
     return false;
 }
 
-static void add_guards(hn_nest *n, uint32_t *count, const hn_ix **list, uint32_t n_guard, const hn_ix *guard) {
+void hn_guards_add(hn_nest *n, uint32_t *count, const hn_ix **list, uint32_t n_guard, const hn_ix *guard) {
     hn_ix *all = HN_NEW_N(n->a, hn_ix, *count + n_guard);
     uint32_t have = *count;
     if (!all) return;
@@ -33,7 +33,7 @@ static hn_st guard_wrap(hn_nest *n, hn_st id, uint32_t n_guard, const hn_ix *gua
     hn_sv wrap = n->st[id].value;
     hn_sv zero = hn_nest_scalar(n, &(hn_scalar){.kind = HN_SV_CONST, .dtype = HONE_I64});
     hn_scalar pick = {.kind = HN_SV_PICK, .dtype = HONE_I64, .n_arg = 2, .arg = {n->sv[wrap].arg[0], zero}};
-    add_guards(n, &pick.n_guard, &pick.guard, n_guard, guard);
+    hn_guards_add(n, &pick.n_guard, &pick.guard, n_guard, guard);
     hn_sv picked = hn_nest_scalar(n, &pick);
     hn_st last = hn_nest_stmt(n, &n->st[id]), mid = hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_LET, .value = picked});
     if (!hn_arena_ok(n->a)) return id;
@@ -51,9 +51,9 @@ static void guard_list(hn_nest *n, hn_st first, hn_st top, uint32_t n_guard, con
         if (s->kind == HN_ST_LOOP) guard_list(n, s->body, top, n_guard, guard);
         if (s->kind == HN_ST_COPY || ((s->kind == HN_ST_STORE || s->kind == HN_ST_UPDATE) &&
                                       (memory || !declares(n, top, s->buf)))) /* copies: zeros are there */
-            add_guards(n, &s->n_guard, &s->guard, n_guard, guard);
+            hn_guards_add(n, &s->n_guard, &s->guard, n_guard, guard);
         if (x && x->kind == HN_SV_LOAD && n->buf[x->buf].space != HN_REG)
-            add_guards(n, &x->n_guard, &x->guard, n_guard, guard);
+            hn_guards_add(n, &x->n_guard, &x->guard, n_guard, guard);
         if (x && x->kind == HN_SV_WRAP) id = guard_wrap(n, id, n_guard, guard);
     }
 }

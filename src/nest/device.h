@@ -78,6 +78,14 @@ bool hn_device_pipeline_copies(hn_nest *n, hn_st loop, int64_t stages, const cha
  * wait for each other at two gates (nest/ring.h). Refused where threads share more than the tiles. */
 bool hn_device_specialise(hn_nest *n, hn_st loop, int64_t stages, int64_t producers, const char **why);
 
+/* Iterations of a parallel loop, `blocks` neighbours of it, become a cluster of blocks: the loop goes over clusters,
+ * and a cluster loop stands inside of all parallel ones. Of a tile that is copied (hn_stage_how.copies) and does not
+ * depend on the loop each block copies a part, in turn, which it pushes to the others. Before
+ * hn_device_pipeline_copies, which keeps the pushes behind the copies' wait. Blocks behind the last iteration do their
+ * part, and nothing else. Refused where no tile is the same for all blocks of a cluster, where one has fewer turns than
+ * the cluster has blocks, and where threads have roles or blocks memory of their own. */
+bool hn_device_cluster(hn_nest *n, hn_st loop, int64_t blocks, const char **why);
+
 /* Elements of shared memory change places: of every row of `row` elements, a power of two, element c of row r lies at
  * c xor (r mod row), wherever it is written or read. Threads that walk down the rows then meet different banks. Refused
  * where vectors are read or written. */

@@ -148,13 +148,15 @@ hn_st hn_shared_tile_copies(hn_nest *n, const hn_shared_tile *t, hn_sv x, const 
 }
 
 /* -- several steps ahead */
-/* for j { definitions; one copy }, or in several such loops: a fill. */
-static bool is_fill(const hn_nest *n, hn_st id) {
-    if (!id || n->st[id].kind != HN_ST_LOOP) return false;
+hn_st hn_moved_in(const hn_nest *n, hn_st id, hn_st_kind kind) {
+    if (!id || n->st[id].kind != HN_ST_LOOP) return 0;
     hn_st s = n->st[id].body;
     while (s && n->st[s].kind == HN_ST_LET) s = n->st[s].next;
-    return s && n->st[s].kind == HN_ST_COPY && !n->st[s].next;
+    return s && n->st[s].kind == kind && !n->st[s].next ? s : 0;
 }
+
+/* for j { definitions; one copy }, or in several such loops: a fill. */
+static bool is_fill(const hn_nest *n, hn_st id) { return hn_moved_in(n, id, HN_ST_COPY) != 0; }
 
 static bool is_filled(const bool *filled, hn_buf b) { return b && filled[b]; }
 
@@ -225,6 +227,15 @@ bool hn_filled_tiles_take(hn_nest *n, hn_st loop, hn_filled_tiles *t, const char
     return true;
 }
 
+/* Takes the pushes off the head of the list. */
+static hn_st pushes_of(hn_nest *n, hn_st *list) {
+    hn_st first = *list, last = 0;
+    for (; hn_moved_in(n, *list, HN_ST_PUSH); *list = n->st[*list].next) last = *list;
+    if (!last) return 0;
+    n->st[last].next = 0;
+    return first;
+}
+
 static hn_st wait_for(hn_nest *n, int64_t most) {
     return hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_WAIT, .count = most});
 }
@@ -245,7 +256,9 @@ bool hn_device_pipeline_copies(hn_nest *n, hn_st loop, int64_t stages, const cha
         if (a.filled[b]) n->buf[b].size = hn_dim_int(n->dims, a.size[b] * stages);
     hn_st again = hn_nest_stmt(n, &n->st[loop]); /* the loop moves behind its first tiles */
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
-    n->st[again].body = hn_list_append(n, hn_list_append(n, wait_for(n, stages - 2), more), a.rest);
+    hn_st pushes = pushes_of(n, &a.rest); /* in front of the next copies: then one barrier does for both */
+    hn_st landed = hn_list_append(n, wait_for(n, stages - 2), pushes);
+    n->st[again].body = hn_list_append(n, hn_list_append(n, landed, more), a.rest);
     hn_st end =
         wait_for(n, 0); /* copies of zeros are still under way: the next item of the block takes the same memory */
     if (end) n->st[end].next = n->st[again].next, n->st[again].next = end;

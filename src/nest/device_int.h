@@ -25,6 +25,10 @@ bool hn_filled_tiles_take(hn_nest *n, hn_st loop, hn_filled_tiles *t, const char
 /* Moves every access to the tiles in the list into the stage, whose number is an index. */
 void hn_filled_tiles_move(hn_nest *n, hn_st first, const hn_filled_tiles *t, hn_ix stage);
 hn_st hn_list_append(hn_nest *n, hn_st list, hn_st more);
+/* for j { definitions; one statement of the kind }: that statement; 0: it is something else. */
+hn_st hn_moved_in(const hn_nest *n, hn_st loop, hn_st_kind kind);
+/* Adds to a list of conditions those that it does not have. */
+void hn_guards_add(hn_nest *n, uint32_t *count, const hn_ix **list, uint32_t n_guard, const hn_ix *guard);
 /* Marks the scalars that the list uses, and what those are made of. */
 void hn_list_uses(const hn_nest *n, hn_st first, bool *used);
 

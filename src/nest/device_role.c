@@ -165,6 +165,7 @@ bool hn_device_specialise(hn_nest *n, hn_st loop, int64_t stages, int64_t produc
     hn_st lets;
     if (stages < 2 || stages > HN_STAGES_MAX) return hn_loop_no(why, "stages are 2 to 8");
     int64_t turns;
+    if (hn_nest_cluster(n) > 1) return hn_loop_no(why, "the blocks are a cluster's");
     if (!find_block(&b, loop, why)) return false;
     if (hn_ix_is_int(n, n->extent[n->st[loop].var], &turns) && turns < 2)
         return hn_loop_no(why, "the loop has one turn");

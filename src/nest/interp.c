@@ -7,12 +7,20 @@
 #include <stdlib.h>
 
 static const char *statement_text(hn_st_kind k) {
-    static const char *const text[] = {
-        [HN_ST_LOOP] = "a loop",           [HN_ST_LET] = "a definition",   [HN_ST_STORE] = "a store",
-        [HN_ST_UPDATE] = "an update",      [HN_ST_REG] = "a register",     [HN_ST_PREFETCH] = "a prefetch",
-        [HN_ST_BARRIER] = "a barrier",     [HN_ST_COPY] = "a copy",        [HN_ST_COMMIT] = "a commit",
-        [HN_ST_WAIT] = "a wait",           [HN_ST_MMA] = "a tile product", [HN_ST_ARRIVE] = "an arrival",
-        [HN_ST_AWAIT] = "a wait at a gate"};
+    static const char *const text[] = {[HN_ST_LOOP] = "a loop",
+                                       [HN_ST_LET] = "a definition",
+                                       [HN_ST_STORE] = "a store",
+                                       [HN_ST_UPDATE] = "an update",
+                                       [HN_ST_REG] = "a register",
+                                       [HN_ST_PREFETCH] = "a prefetch",
+                                       [HN_ST_BARRIER] = "a barrier",
+                                       [HN_ST_COPY] = "a copy",
+                                       [HN_ST_COMMIT] = "a commit",
+                                       [HN_ST_WAIT] = "a wait",
+                                       [HN_ST_MMA] = "a tile product",
+                                       [HN_ST_ARRIVE] = "an arrival",
+                                       [HN_ST_AWAIT] = "a wait at a gate",
+                                       [HN_ST_PUSH] = "a push"};
     return text[k];
 }
 
@@ -99,7 +107,7 @@ hone_rc hn_run_lanes_of(hn_run_state *s, const hn_stmt *x) {
     int64_t lanes = hn_run_lanes(s) * e;
     s->loop[s->depth++] = (hn_run_loop){x->var, x->loop, e, lanes};
     s->var_loop[x->var] = s->depth;
-    if (x->loop == HN_GROUP || x->loop == HN_ROLE) s->threads *= e;
+    if (x->loop == HN_GROUP || x->loop == HN_ROLE || x->loop == HN_CLUSTER) s->threads *= e;
     rc = run_list(s, x->body);
     s->threads = threads;
     s->var_loop[x->var] = 0;
@@ -149,11 +157,11 @@ static hone_rc end_item(hn_run_state *s) {
 static void begin_item(hn_run_state *s) {
     static const hn_shadow none;
     s->item++;
-    s->moment++;
+    s->met = ++s->moment;
     for (hn_buf b = 1; b < s->n->n_buf; b++) {
         hn_run_memory *m = &s->mem[b];
         if (s->n->buf[b].space != HN_SHARED) continue;
-        for (int64_t i = 0; i < m->size; i++) m->shadow[i] = none;
+        for (int64_t i = 0; i < m->size * s->cluster; i++) m->shadow[i] = none;
     }
     s->n_way = 0;
 }
@@ -215,7 +223,11 @@ static hone_rc run_list(hn_run_state *s, hn_st first) {
         case HN_ST_UPDATE: rc = hn_run_update(s, &x); break;
         case HN_ST_REG: rc = hn_run_declare(s, x.buf); break;
         case HN_ST_PREFETCH: break;
-        case HN_ST_BARRIER: s->moment++; break;
+        case HN_ST_BARRIER:
+            s->moment++;
+            if (x.cluster) s->met = s->moment;
+            break;
+        case HN_ST_PUSH: rc = hn_run_push(s, &x); break;
         case HN_ST_COPY: rc = hn_run_copy(s, &x); break;
         case HN_ST_COMMIT: hn_run_commit(s); break;
         case HN_ST_WAIT: hn_run_wait(s, x.count); break;
@@ -238,11 +250,13 @@ static bool make_memory(hn_run_state *s, hn_buf b) {
         m->data.dtype = x->dtype;
     } else if (x->space == HN_RESULT) {
         m->data = s->run->out[x->index];
-    } else if (!hn_tensor_new(&s->a, x->dtype, 1, &m->size, &m->data)) {
-        return false;
     }
+    int64_t all = x->space == HN_SHARED ? m->size * s->cluster : m->size; /* each block has its own */
+    if (!m->data.data && x->space != HN_PARAM && x->space != HN_WORDS && x->space != HN_RESULT &&
+        !hn_tensor_new(&s->a, x->dtype, 1, &all, &m->data))
+        return false;
     if (x->space == HN_PARAM || x->space == HN_WORDS) return true;
-    m->shadow = HN_NEW_N(&s->a, hn_shadow, (size_t)m->size + 1);
+    m->shadow = HN_NEW_N(&s->a, hn_shadow, (size_t)all + 1);
     return m->shadow != NULL;
 }
 
@@ -256,11 +270,13 @@ static hone_rc all_written(hn_run_state *s) {
 }
 
 hone_rc hn_nest_interpret(hn_nest *n, hn_nest_run *run, hone_err *err) {
-    hn_run_state s = {.n = n, .run = run, .threads = 1, .moment = 1, .err = err};
+    hn_run_state s = {.n = n, .run = run, .threads = 1, .moment = 1, .met = 1, .cluster = 1, .err = err};
     hone_rc rc = hn_nest_verify(n, err);
     run->index_fault = false;
     s.block = hn_nest_block(n).all;
     if (s.block < 1) s.block = 1;
+    s.cluster = hn_nest_cluster(n);
+    s.block *= s.cluster;
     s.mem = HN_NEW_N(&s.a, hn_run_memory, n->n_buf + 1);
     s.value = HN_NEW_N(&s.a, hn_value_of, n->n_sv + 1);
     s.var = HN_NEW_N(&s.a, int64_t, n->n_var + 1);

@@ -1,7 +1,8 @@
 /* nest/interp.h — runs a nest: what a schedule computes, before anything is printed.
  *
  * Every verified nest, of a CPU's schedules or a device's: blocks one after the other, lanes and threads in lockstep,
- * statement by statement, roles in turns: one goes on until it waits at a gate. Scalars are computed as the graph
+ * statement by statement, those of all blocks of a cluster, too; roles in turns: one goes on until it waits at a gate.
+ * Scalars are computed as the graph
  * interpreter does, accumulators in the order of nest.h. What must not be is an error that names the statement: an
  * element outside of its buffer; a shared or local element, or a register, that nothing has written, or a copy not
  * waited for; two threads of a block at one element, one of them writing another value, and no barrier between; work

@@ -65,7 +65,9 @@ typedef struct hn_run_state {
     const uint8_t *mask; /* lanes that take part, by lane of mask_lanes; NULL: all */
     int64_t mask_lanes;
     int64_t threads; /* lanes of the group loops open, 1 without */
-    int64_t block;   /* threads of a block, or of the role; 1 without */
+    int64_t block;   /* threads of a block, of all blocks of a cluster, or of the role; 1 without */
+    int64_t cluster; /* blocks of a cluster; 1 without */
+    int64_t met;     /* moment of the last barrier of the cluster */
     int64_t base;    /* threads of the roles in front */
     int role;        /* from 1; 0: no roles run */
     struct hn_run_roles *roles;
@@ -91,6 +93,7 @@ int32_t hn_run_thread(const hn_run_state *s, int64_t lane, bool *several);
 hone_rc hn_run_read(hn_run_state *s, hn_buf b, int64_t at, int64_t lane, void *out);
 hone_rc hn_run_write(hn_run_state *s, hn_buf b, int64_t at, int64_t lane, const void *from);
 hone_rc hn_run_copy(hn_run_state *s, const hn_stmt *x);
+hone_rc hn_run_push(hn_run_state *s, const hn_stmt *x);
 void hn_run_commit(hn_run_state *s);
 void hn_run_wait(hn_run_state *s, int64_t most);
 hone_rc hn_run_declare(hn_run_state *s, hn_buf b);

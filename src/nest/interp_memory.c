@@ -3,13 +3,14 @@
 
 #include <stdio.h>
 
-/* The thread of a lane; *several: the statement stands outside of group loops, so that all threads further in do it. */
+/* The thread of a lane, counted through the blocks of its cluster; *several: the statement stands outside of group
+ * loops, so that all threads further in do it. */
 int32_t hn_run_thread(const hn_run_state *s, int64_t lane, bool *several) {
     int64_t thread = 0, rest = s->block / s->threads;
     *several = rest > 1;
     for (int d = 0; d < s->depth; d++) {
         const hn_run_loop *l = &s->loop[d];
-        if (l->kind != HN_GROUP && l->kind != HN_ROLE) continue;
+        if (l->kind != HN_GROUP && l->kind != HN_ROLE && l->kind != HN_CLUSTER) continue;
         thread = thread * l->extent + lane / (hn_run_lanes(s) / l->lanes) % l->extent;
     }
     return (int32_t)(s->base + thread * rest);
@@ -54,10 +55,28 @@ static hone_rc outside(hn_run_state *s, hn_buf b, int64_t at) {
                         (long long)s->mem[b].size);
 }
 
+/* Of its cluster. */
+static int64_t block_of(const hn_run_state *s, int32_t thread) {
+    return s->cluster > 1 ? thread / (s->block / s->cluster) : 0;
+}
+/* The element of the block's own memory, among those of all blocks. */
+static int64_t own(const hn_run_state *s, hn_buf b, int64_t at, int32_t thread) {
+    return s->n->buf[b].space == HN_SHARED ? block_of(s, thread) * s->mem[b].size + at : at;
+}
+
 static hone_rc race(hn_run_state *s, hn_buf b, int64_t at, int32_t one, int32_t other, const char *what) {
     char text[24];
-    return hn_run_wrong(s, "of thread %d at %s[%lld], which thread %d %s with no barrier between", one,
-                        buffer_text(s, b, text), (long long)at, other, what);
+    int64_t each = s->cluster > 1 ? s->block / s->cluster : INT32_MAX;
+    const char *barrier = block_of(s, one) == block_of(s, other) ? "barrier" : "barrier of the cluster";
+    if (s->n->buf[b].space == HN_SHARED) at %= s->mem[b].size;
+    return hn_run_wrong(s, "of thread %d at %s[%lld], which thread %d %s with no %s between", (int)(one % each),
+                        buffer_text(s, b, text), (long long)at, (int)(other % each), what, barrier);
+}
+
+/* Did that thread do that, at that moment, with no barrier between it and what this one does now? */
+static bool is_beside(const hn_run_state *s, int64_t moment, int32_t other, int32_t thread) {
+    if (other == thread || !moment) return false;
+    return block_of(s, other) == block_of(s, thread) ? moment == s->moment : moment >= s->met;
 }
 
 static hone_rc unordered(hn_run_state *s, hn_buf b, int64_t at, const char *what) {
@@ -88,19 +107,21 @@ hone_rc hn_run_read(hn_run_state *s, hn_buf b, int64_t at, int64_t lane, void *o
         memcpy(out, (const char *)m->data.data + (size_t)i * size_b, size_b);
         return HONE_OK;
     }
-    if (at < 0 || at >= m->size) return outside(s, b, at);
-    memcpy(out, (const char *)m->data.data + (size_t)at * size_b, size_b);
-    if (!m->shadow) return HONE_OK;
-    hn_shadow *x = &m->shadow[at];
     bool several;
     int32_t thread = hn_run_thread(s, lane, &several);
+    if (at < 0 || at >= m->size) return outside(s, b, at);
+    int64_t place = own(s, b, at, thread);
+    memcpy(out, (const char *)m->data.data + (size_t)place * size_b, size_b);
+    if (!m->shadow) return HONE_OK;
+    hn_shadow *x = &m->shadow[place];
     if (x->copy)
         return hn_run_wrong(s, "reads %s[%lld], a copy that was not waited for", buffer_text(s, b, text),
                             (long long)at);
     if (!x->written || (x->item && x->item != s->item))
         return hn_run_wrong(s, "reads %s[%lld], which nothing has written", buffer_text(s, b, text), (long long)at);
     if (is_written_beside(s, x)) return unordered(s, b, at, "has written");
-    if (x->by == s->role && x->written == s->moment && x->item == s->item && (x->writer != thread || several))
+    if (x->by == s->role && x->item == s->item &&
+        (is_beside(s, x->written, x->writer, thread) || (several && x->written == s->moment)))
         return race(s, b, at, thread, x->writer, "has just written");
     if (several || (x->read == s->moment && x->reader != thread))
         x->reader = HN_RUN_MANY;
@@ -124,10 +145,16 @@ static hone_rc may_write(hn_run_state *s, hn_buf b, int64_t at, int32_t thread, 
                             buffer_text(s, b, text), (long long)at);
     if (is_written_beside(s, x)) return unordered(s, b, at, "has written");
     if (is_read_beside(s, x)) return unordered(s, b, at, "has read");
-    if (x->by == s->role && x->written == s->moment && x->item == s->item && x->writer != thread && !same)
+    if (x->by == s->role && x->item == s->item && is_beside(s, x->written, x->writer, thread) && !same)
         return race(s, b, at, thread, x->writer, "has just written");
-    if (x->to == s->role && x->read == s->moment && x->reader != thread && !result)
-        return race(s, b, at, thread, x->reader == HN_RUN_MANY ? 0 : x->reader, "has just read");
+    int64_t each = s->block / s->cluster; /* a block's memory is read by its own threads alone */
+    int32_t reader = x->reader;
+    if (reader == HN_RUN_MANY) {
+        reader = s->n->buf[b].space == HN_SHARED ? (int32_t)(at / s->mem[b].size * each) : 0;
+        if (reader == thread) reader++;
+    }
+    if (x->to == s->role && is_beside(s, x->read, reader, thread) && !result)
+        return race(s, b, at, thread, reader, "has just read");
     return HONE_OK;
 }
 
@@ -153,6 +180,7 @@ hone_rc hn_run_write(hn_run_state *s, hn_buf b, int64_t at, int64_t lane, const 
     if (at < 0 || at >= m->size) return outside(s, b, at);
     bool several;
     int32_t thread = hn_run_thread(s, lane, &several);
+    at = own(s, b, at, thread);
     char *to = (char *)m->data.data + (size_t)at * size_b;
     hone_rc rc = may_write(s, b, at, thread, m->shadow[at].written && !memcmp(to, from, size_b));
     if (rc) return rc;
@@ -178,6 +206,7 @@ static hone_rc copy_lane(hn_run_state *s, const hn_stmt *x, int64_t lane) {
         rc = hn_run_wrong(s, "is at an element that is no multiple of its length");
     if (!rc && !hn_nest_grow(&s->a, (void **)&s->way, s->n_way, &s->room_way, sizeof *s->way))
         rc = hn_fail(s->err, HONE_E_NOMEM, "out of memory in running a loop nest");
+    if (!rc) to = own(s, x->buf, to, thread);
     for (int64_t k = 0; k < x->count && !rc; k++) {
         if ((rc = may_write(s, x->buf, to + k, thread, false))) break;
         char *at = (char *)m->data.data + (size_t)(to + k) * size_b;
@@ -206,6 +235,42 @@ hone_rc hn_run_copy(hn_run_state *s, const hn_stmt *x) {
     hone_rc rc = HONE_OK;
     for (int64_t l = 0, n = hn_run_lanes(s); l < n && !rc; l++)
         if (hn_run_takes_part(s, l) && !is_again(s, x, l)) rc = copy_lane(s, x, l);
+    return rc;
+}
+
+/* -- pushes */
+/* One element, from the thread's block to another one. */
+static hone_rc push_element(hn_run_state *s, hn_buf b, int64_t at, int32_t thread, int64_t block, const void *value) {
+    hn_run_memory *m = &s->mem[b];
+    size_t size_b = hn_dtype_of(s->n->buf[b].dtype)->size_b;
+    int64_t to = block * m->size + at;
+    hone_rc rc = may_write(s, b, to, thread, false);
+    if (rc) return rc;
+    memcpy((char *)m->data.data + (size_t)to * size_b, value, size_b);
+    mark_written(s, b, to, thread);
+    return HONE_OK;
+}
+
+static hone_rc push_lane(hn_run_state *s, const hn_stmt *x, int64_t lane) {
+    int64_t at, size_b = (int64_t)hn_dtype_of(s->n->buf[x->buf].dtype)->size_b;
+    bool several;
+    uint8_t value[16];
+    int32_t thread = hn_run_thread(s, lane, &several);
+    hone_rc rc = hn_run_index(s, x->at, lane, &at);
+    if (!rc && (at < 0 || at + x->count > s->mem[x->buf].size)) rc = outside(s, x->buf, at);
+    if (!rc && at % x->count) rc = hn_run_wrong(s, "is at an element that is no multiple of its length");
+    for (int64_t k = 0; k < x->count && !rc; k++) {
+        rc = hn_run_read(s, x->buf, at + k, lane, value + k * size_b);
+        for (int64_t c = 0; c < s->cluster && !rc; c++)
+            if (c != block_of(s, thread)) rc = push_element(s, x->buf, at + k, thread, c, value + k * size_b);
+    }
+    return rc;
+}
+
+hone_rc hn_run_push(hn_run_state *s, const hn_stmt *x) {
+    hone_rc rc = HONE_OK;
+    for (int64_t l = 0, n = hn_run_lanes(s); l < n && !rc; l++)
+        if (hn_run_takes_part(s, l) && !is_again(s, x, l)) rc = push_lane(s, x, l);
     return rc;
 }
 

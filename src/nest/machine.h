@@ -17,7 +17,8 @@ typedef struct hn_machine {
     /* Of a device, 0 on CPUs: the most threads of a block, bytes of memory that they can share, threads that run as
      * one, processors that take blocks. */
     int64_t threads, shared_b, warp, processors;
-    bool copies; /* copies to shared memory go on beside the threads */
+    bool copies;   /* copies to shared memory go on beside the threads */
+    bool clusters; /* blocks write to each other's shared memory */
 } hn_machine;
 
 #endif

@@ -81,8 +81,18 @@ hn_st hn_nest_barrier(hn_nest *n) { return hn_nest_stmt(n, &(hn_stmt){.kind = HN
 
 bool hn_nest_has_group(const hn_nest *n) {
     for (hn_st s = 1; s < n->n_st; s++)
-        if (n->st[s].kind == HN_ST_LOOP && (n->st[s].loop == HN_GROUP || n->st[s].loop == HN_ROLE)) return true;
+        if (n->st[s].kind == HN_ST_LOOP &&
+            (n->st[s].loop == HN_GROUP || n->st[s].loop == HN_ROLE || n->st[s].loop == HN_CLUSTER))
+            return true;
     return false;
+}
+
+int64_t hn_nest_cluster(const hn_nest *n) {
+    int64_t e;
+    for (hn_st s = 1; s < n->n_st; s++)
+        if (n->st[s].kind == HN_ST_LOOP && n->st[s].loop == HN_CLUSTER)
+            return hn_ix_is_int(n, n->extent[n->st[s].var], &e) ? e : 1;
+    return 1;
 }
 
 bool hn_scalar_same(const hn_scalar *a, const hn_scalar *b) {
@@ -197,7 +207,8 @@ static hn_st copy_list(copy *c, hn_st first) {
         case HN_ST_COPY:
         case HN_ST_MMA:
         case HN_ST_ARRIVE:
-        case HN_ST_AWAIT: copy_transfer(c, &x); break;
+        case HN_ST_AWAIT:
+        case HN_ST_PUSH: copy_transfer(c, &x); break;
         }
         if (!fresh) continue;
         x.next = 0;

@@ -29,6 +29,11 @@
  * loop whose extent differs from thread to thread is divergent: no barrier in it, no update over threads but
  * those of one warp of 32. Barriers are derived (hn_nest_barriers); schedules never write them.
  *
+ * A *cluster* loop stands directly in the parallel ones, around all group loops: its iterations are blocks that run at
+ * the same time, and the work item is the cluster. Each block has shared memory of its own; *pushes* write to that of
+ * the others, and a barrier of the cluster is one for the threads of all of its blocks. There is one at the begin and
+ * the end of every item, which no nest writes.
+ *
  * Text: docs/loop-nests.md.   Owns: everything in the arena handed in; borrows the dimension table.
  * Threads: one at a time.   Errors: sticky in the arena; hn_nest_verify checks the invariants:
  * 1 variables and scalars are used inside the scope that defines them; 2 stores go to results, locals and registers,
@@ -41,7 +46,9 @@
  * parameter to shared memory of its type, made by threads, not in vectors; 12 tile products are those of mma.def, on a
  * thread's registers, where all threads of the block come by, whole warps; 13 gates have a constant size, 1 to 64,
  * stand in role loops, where all threads of the role come by, and those that arrive at one are one role's; roles have
- * no barriers.
+ * no barriers; 14 there is at most one cluster loop, of 2 to 8 blocks, beside nothing but definitions, in a nest
+ * without roles and local memory; pushes are of 4, 8 or 16 bytes of shared memory, made by threads of a cluster, not in
+ * vectors, and barriers of the cluster stand there where the threads of all of its blocks come by.
  */
 #ifndef HN_NEST_H
 #define HN_NEST_H
@@ -120,10 +127,21 @@ typedef enum hn_st_kind {
     HN_ST_WAIT,    /* until no more than count of the thread's latest groups are under way */
     HN_ST_MMA,     /* row count of mma.def, by the 32 threads of each warp: buf[at …] += from[0] * from[1] */
     HN_ST_ARRIVE,  /* at slot `at` of gate buf; count 1: when the thread's copies so far are there */
-    HN_ST_AWAIT /* until the phase of slot `at` whose number is odd or even as from_at[0] (0 or 1) is over; before the
-                   first one the odd one is */
+    HN_ST_AWAIT, /* until the phase of slot `at` whose number is odd or even as from_at[0] (0 or 1) is over; before the
+                    first one the odd one is */
+    HN_ST_PUSH   /* count elements of shared memory at `at`, which the thread has copied, go to the same place of the
+                    cluster's other blocks; they are there behind a barrier of the cluster */
 } hn_st_kind;
-typedef enum hn_loop_kind { HN_SERIAL, HN_PARALLEL, HN_VECTOR, HN_UNROLL, HN_GROUP, HN_ROLE } hn_loop_kind;
+typedef enum hn_loop_kind {
+    HN_SERIAL,
+    HN_PARALLEL,
+    HN_VECTOR,
+    HN_UNROLL,
+    HN_GROUP,
+    HN_ROLE,
+    HN_CLUSTER,
+    HN_N_LOOP_KINDS
+} hn_loop_kind;
 typedef struct hn_stmt {
     hn_st_kind kind;
     hn_st next;
@@ -140,7 +158,8 @@ typedef struct hn_stmt {
     const hn_ix *guard; /* STORE, UPDATE: no effect where one is below 0 */
     hn_buf from[2];     /* COPY: the source; MMA: registers of A and B */
     hn_ix from_at[2];
-    int64_t count; /* COPY, WAIT, MMA */
+    int64_t count; /* COPY, PUSH, WAIT, MMA */
+    bool cluster;  /* BARRIER: of all blocks of the cluster */
 } hn_stmt;
 
 typedef struct hn_nest {
@@ -217,7 +236,8 @@ hn_st hn_nest_clone(hn_nest *n, hn_st first, const hn_subst *s);
 hn_st hn_nest_clone_where(hn_nest *n, hn_st first, const hn_subst *s, uint32_t n_holds, const hn_ix *holds);
 
 hone_rc hn_nest_verify(hn_nest *n, hone_err *err);
-bool hn_nest_has_group(const hn_nest *n); /* is it for a machine with blocks of threads? */
+bool hn_nest_has_group(const hn_nest *n);  /* is it for a machine with blocks of threads? */
+int64_t hn_nest_cluster(const hn_nest *n); /* blocks of a cluster; 1: there are none */
 struct hn_str;
 void hn_nest_print(const hn_nest *n, struct hn_str *out);
 hone_rc hn_nest_parse(const char *text, hn_arena *a, hn_dims *dims, hn_nest **out, hone_err *err);

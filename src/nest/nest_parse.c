@@ -361,6 +361,18 @@ static bool copy(parser *p, hn_st *out) {
     return true;
 }
 
+/* "push s0[INDEX] COUNT". */
+static bool push(parser *p, hn_st *out) {
+    hn_stmt s = {.kind = HN_ST_PUSH};
+    uint32_t k;
+    if (!access(p, &s.buf, &s.at)) return false;
+    blanks(p);
+    if (!number(p, &k)) return false;
+    s.count = k;
+    *out = hn_nest_stmt(p->n, &s);
+    return true;
+}
+
 static bool mma(parser *p, hn_st *out) {
     hn_stmt s = {.kind = HN_ST_MMA};
     char name[32];
@@ -389,7 +401,7 @@ static bool gate(parser *p, hn_st_kind kind, hn_st *out) {
     return true;
 }
 
-/* "barrier", "commit", "wait N". */
+/* "barrier", "barrier cluster", "commit", "wait N". */
 static bool order(parser *p, hn_st *out) {
     hn_stmt s = {.kind = HN_ST_BARRIER};
     uint32_t k = 0;
@@ -400,6 +412,7 @@ static bool order(parser *p, hn_st *out) {
         if (!number(p, &k)) return false;
     }
     if (s.kind == HN_ST_BARRIER && !accept(p, "barrier")) return false;
+    if (s.kind == HN_ST_BARRIER) s.cluster = accept(p, "cluster");
     s.count = k;
     *out = hn_nest_stmt(p->n, &s);
     return true;
@@ -416,10 +429,11 @@ static bool reg(parser *p, hn_st *out) {
 }
 
 static bool statement(parser *p, hn_st *out) {
-    static const char *const kind[] = {[HN_SERIAL] = "for i",    [HN_PARALLEL] = "parallel i", [HN_VECTOR] = "vector i",
-                                       [HN_UNROLL] = "unroll i", [HN_GROUP] = "group i",       [HN_ROLE] = "role i"};
+    static const char *const kind[] = {
+        [HN_SERIAL] = "for i",  [HN_PARALLEL] = "parallel i", [HN_VECTOR] = "vector i",  [HN_UNROLL] = "unroll i",
+        [HN_GROUP] = "group i", [HN_ROLE] = "role i",         [HN_CLUSTER] = "cluster i"};
     blanks(p);
-    for (int k = 0; k <= HN_ROLE; k++)
+    for (int k = 0; k < HN_N_LOOP_KINDS; k++)
         if (!strncmp(p->at, kind[k], strlen(kind[k]))) {
             p->at += strlen(kind[k]);
             return loop(p, (hn_loop_kind)k, out);
@@ -432,6 +446,7 @@ static bool statement(parser *p, hn_st *out) {
     if (accept(p, "update")) return write(p, true, out);
     if (accept(p, "prefetch")) return prefetch(p, out);
     if (accept(p, "copy")) return copy(p, out);
+    if (accept(p, "push")) return push(p, out);
     if (accept(p, "mma")) return mma(p, out);
     if (accept(p, "arrive")) return gate(p, HN_ST_ARRIVE, out);
     if (accept(p, "await")) return gate(p, HN_ST_AWAIT, out);

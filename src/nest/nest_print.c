@@ -169,8 +169,9 @@ static void print_transfer(printer *p, const hn_stmt *s) {
 }
 
 static void print_list(printer *p, hn_st first, int depth) {
-    static const char *const loop[] = {[HN_SERIAL] = "for",    [HN_PARALLEL] = "parallel", [HN_VECTOR] = "vector",
-                                       [HN_UNROLL] = "unroll", [HN_GROUP] = "group",       [HN_ROLE] = "role"};
+    static const char *const loop[] = {
+        [HN_SERIAL] = "for",  [HN_PARALLEL] = "parallel", [HN_VECTOR] = "vector",  [HN_UNROLL] = "unroll",
+        [HN_GROUP] = "group", [HN_ROLE] = "role",         [HN_CLUSTER] = "cluster"};
     for (hn_st id = first; id; id = p->n->st[id].next) {
         const hn_stmt *s = &p->n->st[id];
         hn_str_addf(p->out, "%*s", 2 * depth, "");
@@ -193,7 +194,12 @@ static void print_list(printer *p, hn_st first, int depth) {
             hn_str_add(p->out, "prefetch");
             print_access(p, s->buf, s->at);
             break;
-        case HN_ST_BARRIER: hn_str_add(p->out, "barrier"); break;
+        case HN_ST_BARRIER: hn_str_add(p->out, s->cluster ? "barrier cluster" : "barrier"); break;
+        case HN_ST_PUSH:
+            hn_str_add(p->out, "push");
+            print_access(p, s->buf, s->at);
+            hn_str_addf(p->out, " %" PRId64, s->count);
+            break;
         case HN_ST_COMMIT: hn_str_add(p->out, "commit"); break;
         case HN_ST_WAIT: hn_str_addf(p->out, "wait %" PRId64, s->count); break;
         case HN_ST_ARRIVE:

@@ -98,7 +98,7 @@ static hone_rc check_prefetch(verifier *v, const hn_stmt *s) {
     return HONE_OK;
 }
 
-/* What a copy or a tile product names is in scope; the rest is checked with the threads. */
+/* What a copy, a push or a tile product names is in scope; the rest is checked with the threads. */
 static hone_rc check_transfer(verifier *v, const hn_stmt *s) {
     const hn_buf buf[3] = {s->buf, s->from[0], s->from[1]};
     const hn_ix at[3] = {s->at, s->from_at[0], s->from_at[1]};
@@ -131,6 +131,8 @@ static hone_rc check_loop(verifier *v, const hn_stmt *s) {
     if (s->loop == HN_VECTOR && v->n_vector) return broken(v, 5, "a vector loop inside another");
     if (!lanes && v->n_serial == 64) return broken(v, 5, "more than 64 loops inside each other");
     if (threads && v->n_vector) return broken(v, 7, "a group or role loop inside a vector");
+    if (s->loop == HN_CLUSTER && v->n_not_parallel)
+        return broken(v, 14, "a cluster loop is not directly inside parallel loops");
     if (!lanes) v->serial[v->n_serial++] = s->var;
     v->n_vector += s->loop == HN_VECTOR;
     v->n_not_parallel += s->loop != HN_PARALLEL;
@@ -156,7 +158,8 @@ static hone_rc check_list(verifier *v, hn_st first) {
             rc = check_prefetch(v, &s);
         else if (s.kind == HN_ST_STORE || s.kind == HN_ST_UPDATE)
             rc = check_write(v, &s);
-        else if (s.kind == HN_ST_COPY || s.kind == HN_ST_MMA || s.kind == HN_ST_ARRIVE || s.kind == HN_ST_AWAIT)
+        else if (s.kind == HN_ST_COPY || s.kind == HN_ST_MMA || s.kind == HN_ST_ARRIVE || s.kind == HN_ST_AWAIT ||
+                 s.kind == HN_ST_PUSH)
             rc = check_transfer(v, &s);
         else if (s.kind == HN_ST_BARRIER || s.kind == HN_ST_COMMIT || s.kind == HN_ST_WAIT)
             continue;

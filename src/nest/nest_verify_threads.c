@@ -1,10 +1,10 @@
-/* nest/nest_verify_threads.c — the invariants of nest/nest.h for machines with blocks of threads: 7 to 13. */
+/* nest/nest_verify_threads.c — the invariants of nest/nest.h for machines with blocks of threads: 7 to 14. */
 #include "base/err.h"
 #include "nest/mma.h"
 #include "nest/nest_int.h"
 #include "nest/threads.h"
 
-enum { THREADS_MAX = 1024, WARP = 32, SLOTS_MAX = 64 };
+enum { THREADS_MAX = 1024, WARP = 32, SLOTS_MAX = 64, CLUSTER_MAX = 8 };
 
 typedef struct verifier {
     hn_nest *n;
@@ -13,6 +13,8 @@ typedef struct verifier {
     int64_t roles;   /* threads of the roles so far; -1: none met */
     hn_st role;      /* the role loop around, 0: none */
     hn_st *arrives;  /* gate: the role loop that arrives there */
+    hn_st cluster;   /* the cluster loop around, 0: none */
+    bool clustered;  /* one was met */
     int n_vector;
     hone_err *err;
 } verifier;
@@ -48,6 +50,7 @@ static hone_rc check_group(verifier *v, const hn_stmt *s, around in, int level) 
 static hone_rc check_role(verifier *v, hn_st id, around in) {
     const hn_stmt *s = &v->n->st[id];
     int64_t e;
+    if (v->cluster) return broken(v, 14, "a role loop in a cluster");
     if (in != IN_PARALLEL) return broken(v, 7, "a role loop is not directly inside the parallel loops");
     if (v->roles < 0 && v->size[0]) return broken(v, 7, "a role loop beside a group loop");
     if (v->roles < 0) v->roles = 0;
@@ -61,6 +64,55 @@ static hone_rc check_role(verifier *v, hn_st id, around in) {
     if (!v->size[0]) return broken(v, 7, "a role loop without a group loop in it");
     v->roles += e * threads_of(v);
     return v->roles > THREADS_MAX ? broken(v, 7, "more than 1024 threads in the roles of a block") : HONE_OK;
+}
+
+static bool has_space(const hn_nest *n, hn_space space) {
+    for (hn_buf b = 1; b < n->n_buf; b++)
+        if (n->buf[b].space == space) return true;
+    return false;
+}
+
+/* Is there nothing in the list beside the loop but definitions? */
+static bool is_alone(const hn_nest *n, hn_st first, hn_st loop) {
+    for (hn_st id = first; id; id = n->st[id].next)
+        if (id != loop && n->st[id].kind != HN_ST_LET) return false;
+    return true;
+}
+
+static bool is_alone_all_around(const hn_nest *n, hn_st id) {
+    for (hn_st first = n->first, at; first; first = n->st[at].body) {
+        for (at = first; at && n->st[at].kind != HN_ST_LOOP;) at = n->st[at].next;
+        if (!at || !is_alone(n, first, at)) return false;
+        if (at == id) return true;
+    }
+    return false;
+}
+
+static hone_rc check_cluster(verifier *v, hn_st id, around in, int level) {
+    const hn_stmt *s = &v->n->st[id];
+    int64_t e;
+    if (in != IN_PARALLEL || v->cluster) return broken(v, 14, "a cluster loop is not directly inside parallel loops");
+    if (v->clustered || v->size[0] || v->roles >= 0 || !is_alone_all_around(v->n, id))
+        return broken(v, 14, "something stands beside a cluster loop");
+    if (!hn_ix_is_int(v->n, v->n->extent[s->var], &e) || e < 2 || e > CLUSTER_MAX)
+        return broken(v, 14, "a cluster without a constant number of blocks, 2 to 8");
+    if (has_space(v->n, HN_LOCAL)) return broken(v, 14, "local memory in a nest with clusters");
+    v->clustered = true;
+    v->cluster = id;
+    hone_rc rc = check_list(v, s->body, IN_PARALLEL, level);
+    v->cluster = 0;
+    if (!rc && !v->size[0]) return broken(v, 14, "a cluster loop without a group loop in it");
+    return rc;
+}
+
+static hone_rc check_push(verifier *v, const hn_stmt *s, int level) {
+    const hn_nbuf *b = &v->n->buf[s->buf];
+    int64_t bytes = s->count * hn_dtype_of(b->dtype)->size_b;
+    if (!v->cluster || !level || v->n_vector)
+        return broken(v, 14, "a push that no thread of a cluster makes, or a vector");
+    if (b->space != HN_SHARED) return broken(v, 14, "a push of what is no shared memory");
+    if (bytes != 4 && bytes != 8 && bytes != 16) return broken(v, 14, "a push that is not of 4, 8 or 16 bytes");
+    return HONE_OK;
 }
 
 /* A write to a register that several threads share: those that differ in the levels of `shared`. */
@@ -145,13 +197,19 @@ static hone_rc check_list(verifier *v, hn_st first, around in, int level) {
             rc = check_group(v, s, in, level);
         else if (s->kind == HN_ST_LOOP && s->loop == HN_ROLE)
             rc = check_role(v, id, in);
+        else if (s->kind == HN_ST_LOOP && s->loop == HN_CLUSTER)
+            rc = check_cluster(v, id, in, level);
         else if (s->kind == HN_ST_LOOP)
             rc = check_other_loop(v, s, in, level);
         else if (s->kind == HN_ST_BARRIER && v->role)
             rc = broken(v, 13, "a barrier in a role loop");
         else if (s->kind == HN_ST_ARRIVE || s->kind == HN_ST_AWAIT)
             rc = check_gate(v, id, level);
-        else if (s->kind == HN_ST_BARRIER && v->t.apart[id])
+        else if (s->kind == HN_ST_BARRIER && s->cluster && (!v->cluster || v->t.apart[id]))
+            rc = broken(v, 14, "a barrier of a cluster where some of its threads are not");
+        else if (s->kind == HN_ST_PUSH)
+            rc = check_push(v, s, level);
+        else if (s->kind == HN_ST_BARRIER && v->t.apart[id] & ~HN_CLUSTER_BIT)
             rc = broken(v, 10, "a barrier where some threads are not");
         else if (s->kind == HN_ST_COPY)
             rc = check_copy(v, s, level);
@@ -165,7 +223,7 @@ static hone_rc check_list(verifier *v, hn_st first, around in, int level) {
 
 static bool is_of_device(hn_st_kind k) {
     return k == HN_ST_BARRIER || k == HN_ST_COPY || k == HN_ST_COMMIT || k == HN_ST_WAIT || k == HN_ST_MMA ||
-           k == HN_ST_ARRIVE || k == HN_ST_AWAIT;
+           k == HN_ST_ARRIVE || k == HN_ST_AWAIT || k == HN_ST_PUSH;
 }
 
 hone_rc hn_nest_verify_threads(hn_nest *n, hone_err *err) {

@@ -503,8 +503,8 @@ static hn_st tidy(hn_nest *n, hn_st first) {
         int64_t e;
         if (n->st[id].kind == HN_ST_LOOP) {
             n->st[id].body = tidy(n, n->st[id].body);
-            bool role = n->st[id].loop == HN_ROLE; /* stays: its threads are its own */
-            if (!role && hn_ix_is_int(n, n->extent[n->st[id].var], &e) && e <= 1) add = e == 1 ? n->st[id].body : 0;
+            bool own = n->st[id].loop == HN_ROLE || n->st[id].loop == HN_CLUSTER; /* stays: its threads are its own */
+            if (!own && hn_ix_is_int(n, n->extent[n->st[id].var], &e) && e <= 1) add = e == 1 ? n->st[id].body : 0;
             if (!n->st[id].body) add = 0;
         }
         if (!add) continue;

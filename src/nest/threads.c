@@ -52,8 +52,9 @@ static void walk_list(walk *w, hn_st first, uint8_t level, uint8_t apart) {
             uint8_t in = hn_threads_differ(w->n, t, w->n->extent[s->var]);
             if (group) in = (uint8_t)(1u << level);
             if (s->loop == HN_ROLE) in = HN_ROLE_BIT;
+            if (s->loop == HN_CLUSTER) in = HN_CLUSTER_BIT;
             add(w, &t->var[s->var], in);
-            bool threads = group || s->loop == HN_ROLE;
+            bool threads = group || s->loop == HN_ROLE || s->loop == HN_CLUSTER;
             walk_list(w, s->body, (uint8_t)(level + (group && level < 3)), threads ? apart : apart | in);
         } else if (s->kind == HN_ST_LET) {
             add(w, &t->sv[s->value], scalar_differs(w, &w->n->sv[s->value]));
@@ -62,10 +63,10 @@ static void walk_list(walk *w, hn_st first, uint8_t level, uint8_t apart) {
         } else if ((s->kind == HN_ST_STORE || s->kind == HN_ST_UPDATE) && w->n->buf[s->buf].space == HN_REG) {
             uint8_t in = apart | t->sv[s->value] | hn_threads_differ(w->n, t, s->at);
             in |= any_differ(w, s->n_guard, s->guard);
-            uint8_t own = (uint8_t)(((1u << t->depth[s->buf]) - 1) | HN_ROLE_BIT);
+            uint8_t own = (uint8_t)(((1u << t->depth[s->buf]) - 1) | HN_ROLE_BIT | HN_CLUSTER_BIT);
             add(w, &t->content[s->buf], in & own);
         } else if (s->kind == HN_ST_MMA) {
-            add(w, &t->content[s->buf], 7);
+            add(w, &t->content[s->buf], 7 | HN_CLUSTER_BIT);
         }
     }
 }
@@ -93,7 +94,7 @@ static int64_t block_of(const hn_nest *n, hn_st first, int level, int64_t size[3
         const hn_stmt *s = &n->st[id];
         if (s->kind != HN_ST_LOOP || !hn_ix_is_int(n, n->extent[s->var], &e)) e = 0;
         if (s->kind != HN_ST_LOOP) continue;
-        if (s->loop == HN_PARALLEL) {
+        if (s->loop == HN_PARALLEL || s->loop == HN_CLUSTER) {
             sum += block_of(n, s->body, level, size);
         } else if (s->loop == HN_ROLE) {
             int64_t own[3] = {1, 1, 1};

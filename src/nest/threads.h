@@ -9,7 +9,10 @@
 
 #include "nest/nest.h"
 
-enum { HN_ROLE_BIT = 8 }; /* differs between the iterations of a role loop */
+enum {
+    HN_ROLE_BIT = 8,
+    HN_CLUSTER_BIT = 16
+}; /* differs between the iterations of a role loop, the blocks of a cluster */
 
 /* By id of the nest, for the nest as it stands; in the arena handed in. */
 typedef struct hn_threads {

@@ -3,14 +3,15 @@
  * A block has some warps below each other, each of which has rows x cols tiles of 16 x 8 results in registers. Tiles of
  * both factors, `depth` steps of the sum, are brought to shared memory by all threads; every warp takes the fragments
  * it multiplies from there. With several `stages` the tiles are copied there beside the threads, so many steps ahead,
- * where what lies next to each other in memory does in the tile; with `producers` by so many warps of their own.
+ * where what lies next to each other in memory does in the tile; with `producers` by so many warps of their own, with
+ * `cluster` by so many neighbouring blocks for each other.
  * Products are summed in f32. Machines without such products refuse what comes out, and the next sketch is taken.
  */
 #include "nest/mma.h"
 #include "nest/schedule.h"
 #include "sketch/gpu_product.h"
 
-enum { WARPS, ROWS, COLS, DEPTH, STAGES, PRODUCERS, KNOBS };
+enum { WARPS, ROWS, COLS, DEPTH, STAGES, PRODUCERS, CLUSTER, KNOBS };
 enum { LEAST_SIDE = 16, SHARED_B = 48 << 10, PAD = 8, STAGES_MOST = 4, TURNS_UNROLLED = 16 };
 
 typedef struct tiles {
@@ -30,6 +31,7 @@ typedef struct tiles {
     hn_st loop;                    /* over steps */
     hn_buf d_part, a_part, b_part; /* fragments */
     hn_buf again;                  /* 1 where a sum of the thread is no number; 0: nobody asks */
+    hn_st blocks[2];               /* the loops over blocks of rows and of columns */
 } tiles;
 
 /* -- form */
@@ -97,6 +99,8 @@ static bool mma_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     for (int64_t k = 1; m->copies && k <= 4; k *= 2) hn_knob_add(&out->knob[PRODUCERS], k);
     for (int64_t w = 1; w <= 8 && 32 * w <= most; w *= 2) hn_knob_add(&out->knob[WARPS], w);
     for (int64_t k = 1; k <= STAGES_MOST; k++) hn_knob_add(&out->knob[STAGES], k);
+    out->knob[CLUSTER] = (hn_knob){.name = "cluster", .model = 1};
+    hn_product_clusters(m, true, &out->knob[CLUSTER]);
     return true;
 }
 
@@ -237,7 +241,9 @@ static void open_block(tiles *t) {
     const hn_product *p = &t->p;
     for (int k = 0; k < p->n_batch; k++) w->var[p->batch[k]] = hn_write_loop(w, n->extent[p->batch[k]], HN_PARALLEL);
     hn_ix row = hn_write_loop(w, hn_product_tiles(n, hn_product_count(n, p->row, p->n_row), t->m), HN_PARALLEL);
+    t->blocks[0] = w->loop[w->depth];
     hn_ix col = hn_write_loop(w, hn_product_tiles(n, hn_product_count(n, p->col, p->n_col), t->n_), HN_PARALLEL);
+    t->blocks[1] = w->loop[w->depth];
     t->block_row = times(t, row, t->m), t->block_col = times(t, col, t->n_);
     t->warp = hn_write_times(w, t->set[WARPS], HN_GROUP);
     t->lane = hn_write_times(w, HN_MMA_LANES, HN_GROUP);
@@ -366,6 +372,7 @@ static bool mma_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, c
     if (!hn_write_begin(&t.w, n)) return hn_loop_no(why, "out of memory");
     build(&t);
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    if (setting[CLUSTER] > 1 && !hn_product_cluster(n, t.blocks, setting[CLUSTER], why)) return false;
     if (t.stages > 1 && setting[PRODUCERS]) {
         if (!hn_device_specialise(n, t.loop, t.stages, setting[PRODUCERS], why)) return false;
     } else if (t.stages > 1 && !hn_device_pipeline_copies(n, t.loop, t.stages, why))

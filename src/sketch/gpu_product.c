@@ -252,3 +252,15 @@ hn_sv hn_product_zero(hn_writer *w, hn_sv x, hn_ix where) {
     pick.n_guard = 1, pick.guard = guard;
     return hn_write_scalar(w, &pick);
 }
+
+/* -- clusters */
+void hn_product_clusters(const hn_machine *m, bool copies, hn_knob *out) {
+    hn_knob_add(out, 1);
+    for (int64_t k = 2; m->clusters && copies && k <= 8; k *= 2) hn_knob_add(out, k);
+}
+
+bool hn_product_cluster(hn_nest *n, const hn_st blocks[2], int64_t cluster, const char **why) {
+    int64_t cols;
+    bool few = hn_ix_is_int(n, n->extent[n->st[blocks[1]].var], &cols) && cols < cluster;
+    return hn_device_cluster(n, blocks[few ? 0 : 1], cluster, why);
+}

@@ -44,6 +44,10 @@ hn_ix hn_product_count(hn_nest *n, const hn_var *v, int many);
 hn_ix hn_product_tiles(hn_nest *n, hn_ix all, int64_t by); /* rounded up */
 /* Conditions on all that was written to the innermost open list behind `from` (0: from its start). */
 void hn_product_guard(hn_writer *w, hn_st from, hn_ix a, hn_ix b);
+/* The knob `cluster`: blocks that bring tiles for each other, where the machine has them. */
+void hn_product_clusters(const hn_machine *m, bool copies, hn_knob *out);
+/* Neighbouring blocks of columns, or of rows where there are fewer columns, become clusters (hn_device_cluster). */
+bool hn_product_cluster(hn_nest *n, const hn_st blocks[2], int64_t cluster, const char **why);
 hn_sv hn_product_zero(hn_writer *w, hn_sv x, hn_ix where); /* x, or 0 where the condition does not hold */
 
 #endif

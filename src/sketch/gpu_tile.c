@@ -14,7 +14,7 @@
 #include "nest/schedule.h"
 #include "sketch/gpu_product.h"
 
-enum { ROWS, COLS, DOWN, ACROSS, DEPTH, AHEAD, STAGES, PRODUCERS, KNOBS };
+enum { ROWS, COLS, DOWN, ACROSS, DEPTH, AHEAD, STAGES, PRODUCERS, CLUSTER, KNOBS };
 enum { LEAST_SIDE = 4, LEAST_DEPTH = 4, UNKNOWN = 512, USUAL_PROCESSORS = 64 };
 enum { SHARED_B = 48 << 10, LANES = 4 };
 
@@ -66,9 +66,10 @@ static void choose(const hn_product *p, const hn_machine *m, int64_t *best) {
 }
 
 static bool tile_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
-    static const char *const name[] = {"rows", "cols", "down", "across", "depth", "ahead", "stages", "producers"};
+    static const char *const name[] = {"rows",  "cols",   "down",      "across", "depth",
+                                       "ahead", "stages", "producers", "cluster"};
     hn_product p;
-    int64_t model[KNOBS] = {1, 1, 8, 8, 8, 0, 1, 0};
+    int64_t model[KNOBS] = {1, 1, 8, 8, 8, 0, 1, 0, 1};
     if (!hn_product_match(n, &p)) return false;
     hn_product_orient(&p);
     if ((p.m && p.m < LEAST_SIDE) || (p.n_ && p.n_ < LEAST_SIDE) || (p.k && p.k < LEAST_DEPTH)) return false;
@@ -87,6 +88,7 @@ static bool tile_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     for (int64_t k = 1; k <= (may_copy(&p) ? 4 : 1); k++) hn_knob_add(&out->knob[STAGES], k);
     for (int64_t k = 1; m->copies && may_copy(&p) && p.n_sum == 1 && k <= 2; k *= 2)
         hn_knob_add(&out->knob[PRODUCERS], k);
+    hn_product_clusters(m, may_copy(&p), &out->knob[CLUSTER]);
     return true;
 }
 
@@ -94,9 +96,10 @@ typedef struct place {
     hn_ix row_left, col_left;
     hn_sharers threads;
     const int64_t *set;
-    int64_t stages; /* those that fit */
-    hn_ix row, col; /* of the thread's first result */
-    hn_buf again;   /* a register: 1 where a result of the thread is no number; 0: there is none */
+    int64_t stages;  /* those that fit */
+    hn_ix row, col;  /* of the thread's first result */
+    hn_buf again;    /* a register: 1 where a result of the thread is no number; 0: there is none */
+    hn_st blocks[2]; /* the loops over blocks of rows and of columns */
 } place;
 
 typedef struct staged {
@@ -132,11 +135,14 @@ static staged write_sum(hn_writer *w, const hn_product_sum *s, const place *at, 
     return out;
 }
 
-static bool stage_sum(hn_nest *n, const hn_product_sum *s, const staged *at, const place *p, const char **why) {
+static bool bring_tiles(hn_nest *n, const hn_product_sum *s, const staged *at, const place *p, const char **why) {
     const hn_stage_how x = {{s->fast_x ? at->step : 0}, s->fast_x, p->stages > 1};
     const hn_stage_how y = {{s->fast_y ? at->step : 0}, s->fast_y, p->stages > 1};
     if (!hn_device_stage(n, at->loop, at->y, &p->threads, &y, NULL, why)) return false;
-    if (!hn_device_stage(n, at->loop, at->x, &p->threads, &x, NULL, why)) return false;
+    return hn_device_stage(n, at->loop, at->x, &p->threads, &x, NULL, why);
+}
+
+static bool bring_ahead(hn_nest *n, const staged *at, const place *p, const char **why) {
     if (p->stages > 1 && p->set[PRODUCERS]) return hn_device_specialise(n, at->loop, p->stages, p->set[PRODUCERS], why);
     if (p->stages > 1) return hn_device_pipeline_copies(n, at->loop, p->stages, why);
     return !p->set[AHEAD] || hn_device_pipeline(n, at->loop, why);
@@ -210,7 +216,9 @@ static void open_tile(hn_writer *w, const hn_product *p, place *at) {
     const int64_t *s = at->set, bm = s[ROWS] * s[DOWN], bn = s[COLS] * s[ACROSS];
     for (int k = 0; k < p->n_batch; k++) w->var[p->batch[k]] = hn_write_loop(w, n->extent[p->batch[k]], HN_PARALLEL);
     hn_ix row = hn_write_loop(w, hn_product_tiles(n, hn_product_count(n, p->row, p->n_row), bm), HN_PARALLEL);
+    at->blocks[0] = w->loop[w->depth];
     hn_ix col = hn_write_loop(w, hn_product_tiles(n, hn_product_count(n, p->col, p->n_col), bn), HN_PARALLEL);
+    at->blocks[1] = w->loop[w->depth];
     hn_ix y = hn_write_times(w, s[DOWN], HN_GROUP), x = hn_write_times(w, s[ACROSS], HN_GROUP);
     if (has_conditions(p)) {
         const hn_scalar no = {.kind = HN_SV_CONST, .dtype = HONE_I64};
@@ -255,9 +263,11 @@ static bool tile_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     }
     hn_write_finish(&w);
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
-    for (int k = 0; k < p.n_sum; k++) {
-        if (!stage_sum(n, &p.s[k], &at[k], &here, why)) return false;
-    }
+    for (int k = 0; k < p.n_sum; k++)
+        if (!bring_tiles(n, &p.s[k], &at[k], &here, why)) return false;
+    if (setting[CLUSTER] > 1 && !hn_product_cluster(n, here.blocks, setting[CLUSTER], why)) return false;
+    for (int k = 0; k < p.n_sum; k++)
+        if (!bring_ahead(n, &at[k], &here, why)) return false;
     hn_nest_sweep(n);
     hn_nest_tidy(n);
     return true;

@@ -18,6 +18,14 @@ FAULTS = {  # fault: what must be said, by the shim or by a sanitizer
     "global_overrun": r"out of bounds: thread 0,0,0 of block 2,0,0 writes 4 bytes at 256 of global 'array', which has 256 at shim_cases.cpp:\d+",
     "dynamic_overrun": r"out of bounds: thread 32,0,0 .* writes 4 bytes at 8 of dynamic shared memory, which has 8 at shim_cases.cpp:\d+",
     "shared_overrun": r"(outside of every array|no thread of the block wrote).* at shim_cases.cpp:\d+",
+    "cluster_begins_early": r"race: shared memory of a block of the cluster that may not have begun.*: thread 0,0,0 of block 0,0,0 writes there at shim_cases.cpp:\d+",
+    "cluster_missing_barrier": r"race: thread .* reads shared 'tile' \+ \d+ at shim_cases.cpp:\d+; thread .* of block 1,0,0 writes|no thread of the block wrote",
+    "cluster_barrier_of_a_block": r"race: thread .* shared 'tile'|no thread of the block wrote",
+    "cluster_barrier_of_some": r"divergent barrier of the cluster: thread .* of block 0,0,0 waits in a barrier of the cluster at .*; thread .* of block 1,0,0 has ended",
+    "cluster_ends_early": r"race: (a block of the cluster ends while another one may still write|shared memory of a block of the cluster that has ended)",
+    "cluster_of_others": r"a push among another number of blocks than the cluster has: thread 0,0,0 of block 0,0,0 pushes at shim_cases.cpp:\d+",
+    "cluster_pushes_global": r"out of bounds: a push of what is no shared memory",
+    "cluster_in_part": r"clusters of 2 blocks in a grid of 5",
     "right_after_a_fault": r"not reported",
 }
 

@@ -75,6 +75,58 @@ static void votes(unsigned *y) {
     y[threadIdx.x] = odd + static_cast<unsigned>(up) * 2 + static_cast<unsigned>(count) * 100;
 }
 
+/* Two blocks of a cluster: each brings half of the tile, pushes it, and reads the other half. With `late`, it pushes
+ * once more when the other one may be gone. meet: 1 a barrier of the cluster, 2 of the block. some: one more for one
+ * block alone. */
+struct of_cluster {
+    bool begin = true;
+    int meet = 1, blocks = 2;
+    bool late = false, outside = false, some = false;
+};
+static void halves(const float *x, float *y, of_cluster how) {
+    __shared__ float tile[64];
+    __shared__ float more[64];
+    const unsigned rank = blockIdx.x % 2, own = 32 * rank + threadIdx.x;
+    if (how.begin) shim_cluster_barrier(__FILE__, __LINE__);
+    tile[own] = x[blockIdx.x / 2 * 64 + own];
+    shim_push(how.outside ? y : &tile[own], 4, how.blocks, __FILE__, __LINE__);
+    if (how.meet == 1) shim_cluster_barrier(__FILE__, __LINE__);
+    if (how.meet == 2) __syncthreads();
+    y[blockIdx.x / 2 * 64 + own] = tile[63 - own];
+    more[own] = 1;
+    if (how.late) shim_push(&more[own], 4, 2, __FILE__, __LINE__);
+    if (how.some && rank == 0) shim_cluster_barrier(__FILE__, __LINE__);
+}
+static bool in_clusters(float *x, float *y, unsigned grid, unsigned n, of_cluster how) {
+    shim_options()->cluster = n;
+    const bool good = shim::launch(grid, 32, 0, [&] { halves(x, y, how); });
+    shim_options()->cluster = 0;
+    return good;
+}
+
+static void run_clusters() {
+    array<float> x(192), y(192), want(192);
+    fill(x, -1, 1);
+    for (size_t i = 0; i < 192; i++) want[i] = x[i / 64 * 64 + 63 - i % 64];
+    in_every_order(
+        "blocks_of_clusters_bring_halves", 0, [&] { return y.poison(), in_clusters(x, y, 6, 2, {}); },
+        [&] { return worst(y, want); });
+}
+
+static bool plant_in_cluster(const char *name) {
+    array<float> x(192), y(192);
+    of_cluster how;
+    fill(x, -1, 1);
+    if (!strcmp(name, "cluster_begins_early")) how.begin = false;
+    if (!strcmp(name, "cluster_missing_barrier")) how.meet = 0;
+    if (!strcmp(name, "cluster_barrier_of_a_block")) how.meet = 2;
+    if (!strcmp(name, "cluster_barrier_of_some")) how.some = true;
+    if (!strcmp(name, "cluster_ends_early")) how.late = true;
+    if (!strcmp(name, "cluster_of_others")) how.blocks = 4;
+    if (!strcmp(name, "cluster_pushes_global")) how.outside = true;
+    return in_clusters(x, y, !strcmp(name, "cluster_in_part") ? 5 : 6, 2, how);
+}
+
 static void run_votes() {
     array<unsigned> y(32), want(32);
     for (unsigned i = 0; i < 32; i++) want[i] = ((0xaaaaaaaau ^ (i < 7 ? 8u : 0u)) + 2 * (i % 8 ? i - 1 : i) + 500);
@@ -116,6 +168,7 @@ static bool plant(const char *name) {
     array<int> y(64), x(256);
     array<float> f(64);
     fill(x, -9, 9);
+    if (!strncmp(name, "cluster_", 8)) return plant_in_cluster(name);
     if (!strcmp(name, "missing_barrier")) {
         printf("right in %d of 3 orders\n", right_orders(hasty_differences));
         return true;
@@ -146,6 +199,7 @@ int main(int argc, char **argv) {
     }
     ok(right_orders(differences) == 3, "barrier_orders_shared_memory");
     run_votes();
+    run_clusters();
     run_total(64, 1000);
     run_total(256, 77);
     run_total(1024, 5000);

@@ -306,6 +306,7 @@ static bool list(hn_c *c, hn_st first) {
         case HN_ST_WAIT:
         case HN_ST_ARRIVE:
         case HN_ST_AWAIT:
+        case HN_ST_PUSH:
         case HN_ST_MMA: return refuse(c, "statements of a device");
         case HN_ST_STORE: for_lanes(c, store_mask(c, s), 0, s, store); break;
         case HN_ST_UPDATE: for_lanes(c, store_mask(c, s), 0, s, update); break;

@@ -74,13 +74,14 @@ static hn_machine machine(const hn_dialect *d, const hone_device *device) {
                         .threads = is_opencl ? 256 : 1024,
                         .shared_b = shared_of(d),
                         .warp = 32,
-                        .copies = !is_opencl && d->rank >= COPIES_RANK};
+                        .copies = !is_opencl && d->rank >= COPIES_RANK,
+                        .clusters = !is_opencl && d->rank >= HN_GPU_CLUSTERS_RANK};
 }
 
 #define COMMON                                                                                                         \
     .version = HN_BACKEND_VERSION,                                                                                     \
     .loops = HN_BIT(HN_SERIAL) | HN_BIT(HN_PARALLEL) | HN_BIT(HN_VECTOR) | HN_BIT(HN_UNROLL) | HN_BIT(HN_GROUP) |      \
-             HN_BIT(HN_ROLE),                                                                                          \
+             HN_BIT(HN_ROLE) | HN_BIT(HN_CLUSTER),                                                                     \
     .spaces = HN_BIT(HN_PARAM) | HN_BIT(HN_RESULT) | HN_BIT(HN_LOCAL) | HN_BIT(HN_REG) | HN_BIT(HN_WORDS) |            \
               HN_BIT(HN_SHARED) | HN_BIT(HN_GATE),                                                                     \
     .sketches = hn_gpu_sketches, .print = hn_gpu_print, .reference = hn_gpu_reference, .machine = machine,             \

@@ -10,7 +10,8 @@
 
 #include "backend/backend.h"
 
-enum { HN_GPU_THREADS = 128 }; /* of a block where items are threads */
+enum { HN_GPU_THREADS = 128 };      /* of a block where items are threads */
+enum { HN_GPU_CLUSTERS_RANK = 90 }; /* CUDA's architectures from there on have clusters of blocks (archs.def) */
 
 /* The functions of hn_backend. */
 hone_rc hn_gpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_kernel_code *out, hone_err *err);

@@ -7,7 +7,10 @@
 enum { DECLARED_MOST_B = 48 << 10, FOLDS_B = 32 * 8 };
 
 void hn_gpu_add_head(hn_str *out, const hn_gpu_head *h) {
-    hn_str_addf(out, "HNR_KERNEL(%s, %d)(", h->name, h->threads);
+    if (h->device->cluster)
+        hn_str_addf(out, "HNR_KERNEL_OF_CLUSTERS(%s, %d, %d)(", h->name, h->threads, h->device->cluster);
+    else
+        hn_str_addf(out, "HNR_KERNEL(%s, %d)(", h->name, h->threads);
     for (uint32_t i = 0; i < h->n_buf; i++) hn_str_addf(out, "HNR_MEM(b%u), ", i);
     for (uint32_t i = 0; i < h->device->n_symbol; i++)
         hn_str_addf(out, "int64_t %s%u, ", h->symbol, h->device->symbol[i]);
@@ -81,7 +84,11 @@ static bool set_up(hn_gp *c) {
 
 hone_rc hn_gpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_kernel_code *out, hone_err *err) {
     hn_str body = {0}, text = {0}, heads = {0};
-    hn_gp c = {.n = n, .out = &body, .indent = 1, .mma = how->dialect->rank >= 80};
+    hn_gp c = {.n = n,
+               .out = &body,
+               .indent = 1,
+               .mma = how->dialect->rank >= 80,
+               .clusters = how->dialect->rank >= HN_GPU_CLUSTERS_RANK};
     if (!set_up(&c)) return hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);
     if (!hn_gp_nest(&c)) {
         hn_str_free(&body);
@@ -94,6 +101,7 @@ hone_rc hn_gpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_ke
         (hn_device_code){.threads = threads, .block_items = c.group, .symbol = c.symbol, .n_symbol = c.n_symbol};
     out->device.shared_b = c.group ? hn_nest_shared_b(n) + (c.folds && !c.pool ? 8 * c.n_threads : 0) : 0;
     out->device.shared_dynamic = c.pool;
+    out->device.cluster = c.cluster > 1 ? (int)c.cluster : 0;
     const hn_gpu_head head = {name, n->n_in + n->n_out, threads, "s_", &out->device};
     hn_gpu_add_head(&text, &head);
     hn_str_add(&text, heads.text ? heads.text : "");

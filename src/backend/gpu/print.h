@@ -26,7 +26,9 @@ typedef struct hn_gp {
     hn_nest *n;
     hn_str *out;
     int indent;
-    bool group;                     /* a work item is a block's */
+    bool group;                     /* a work item is a block's, or a cluster's */
+    int64_t cluster;                /* blocks of a cluster; 1: there are none */
+    bool clusters;                  /* the target has them */
     hn_threads threads;             /* what differs between threads */
     int n_level;                    /* group loops inside each other */
     int64_t size[3];                /* threads of each level, from the outside */
@@ -94,8 +96,9 @@ void hn_gp_role_end(hn_gp *c);
 void hn_gp_copy(hn_gp *c, const hn_stmt *s);
 void hn_gp_mma(hn_gp *c, const hn_stmt *s);
 void hn_gp_gate(hn_gp *c, const hn_stmt *s); /* an arrival, or a wait */
-void hn_gp_gates_open(hn_gp *c);             /* at the start of an item */
-void hn_gp_gates_close(hn_gp *c);            /* at its end */
+void hn_gp_push(hn_gp *c, const hn_stmt *s);
+void hn_gp_gates_open(hn_gp *c);  /* at the start of an item */
+void hn_gp_gates_close(hn_gp *c); /* at its end */
 
 /* print_stmt.c: the body; false with c->why set. */
 bool hn_gp_nest(hn_gp *c);

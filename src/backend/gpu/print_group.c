@@ -28,6 +28,8 @@ bool hn_gp_group_set_up(hn_gp *c) {
     c->group = hn_nest_has_group(c->n);
     c->n_threads = HN_GPU_THREADS;
     if (!hn_nest_threads(c->n, c->n->a, &c->threads)) return c->why = "no memory", false;
+    c->cluster = hn_nest_cluster(c->n);
+    if (c->cluster > 1 && !c->clusters) return c->why = "clusters of blocks, which the target has not", false;
     if (!c->group) return true;
     for (hn_st s = 1; s < c->n->n_st; s++) c->roles |= c->n->st[s].kind == HN_ST_LOOP && c->n->st[s].loop == HN_ROLE;
     if (c->roles) return c->n_threads = hn_nest_block(c->n).all, true; /* levels are those of each role */

@@ -232,6 +232,10 @@ static bool loop(hn_gp *c, const hn_stmt *s) {
         hn_gp_role_end(c);
         return fine;
     }
+    if (s->loop == HN_CLUSTER) {
+        hn_gp_line(c, "const %s i%u = HNR_RANK(%lld);", hn_gp_ix_type(c), s->var, (long long)c->cluster);
+        return list(c, s->body);
+    }
     if (s->loop != HN_SERIAL) return refuse(c, "a loop that has no form on a device");
     if (hn_gp_ix_mask(c, e)) return refuse(c, "lanes with loops of different lengths");
     hn_gp_ix(c, &extent, e);
@@ -258,7 +262,8 @@ static bool one(hn_gp *c, const hn_stmt *s) {
     switch (s->kind) {
     case HN_ST_LOOP: return loop(c, s);
     case HN_ST_LET: hn_gp_let(c, s->value); break;
-    case HN_ST_BARRIER: hn_gp_line(c, "HNR_BARRIER();"); break;
+    case HN_ST_BARRIER: hn_gp_line(c, s->cluster ? "HNR_CLUSTER_BARRIER();" : "HNR_BARRIER();"); break;
+    case HN_ST_PUSH: for_lanes(c, tile_mask(c, s, 0), 0, s, hn_gp_push); break;
     case HN_ST_COPY: for_lanes(c, tile_mask(c, s, 1), 0, s, hn_gp_copy); break;
     case HN_ST_COMMIT: hn_gp_line(c, "HNR_COMMIT();"); break;
     case HN_ST_WAIT: hn_gp_line(c, "HNR_WAIT(%lld);", (long long)s->count); break;
@@ -392,6 +397,18 @@ static bool has_memory(const hn_nest *n) {
     return false;
 }
 
+/* The loop over work items. */
+static void open_items(hn_gp *c) {
+    long long n = c->cluster;
+    if (n > 1) {
+        hn_gp_line(c, "HNR_CLUSTER_BARRIER(); /* all blocks of the cluster have begun */");
+        hn_gp_line(c, "for (int64_t w = begin + HNR_CLUSTER(%lld); w < end; w += HNR_CLUSTERS(%lld)) {", n, n);
+    } else {
+        hn_gp_line(c, c->group ? "for (int64_t w = begin + HNR_BLOCK; w < end; w += HNR_BLOCKS) {"
+                               : "for (int64_t w = begin + HNR_ITEM; w < end; w += HNR_ITEMS) {");
+    }
+}
+
 bool hn_gp_nest(hn_gp *c) {
     hn_nest *n = c->n;
     bool fine = true, several = false;
@@ -401,15 +418,17 @@ bool hn_gp_nest(hn_gp *c) {
     c->narrow = hn_gp_narrow(n);
     for (hn_st id = n->first; id; id = n->st[id].next)
         several |= n->st[id].kind == HN_ST_LOOP && n->st[id].loop == HN_PARALLEL;
-    hn_gp_line(c, c->group ? "for (int64_t w = begin + HNR_BLOCK; w < end; w += HNR_BLOCKS) {"
-                           : "for (int64_t w = begin + HNR_ITEM; w < end; w += HNR_ITEMS) {");
+    open_items(c);
     c->indent++;
     hn_gp_gates_open(c);
     for (hn_st id = n->first; id && fine && !c->why; id = n->st[id].next) {
         const hn_stmt *s = &n->st[id];
         fine = s->kind == HN_ST_LOOP && s->loop == HN_PARALLEL ? items(c, id) : beside(c, id, several);
     }
-    if (c->group && has_memory(n)) hn_gp_line(c, "HNR_BARRIER(); /* the next item takes the same memory */");
+    if (c->cluster > 1)
+        hn_gp_line(c, "HNR_CLUSTER_BARRIER(); /* no block ends before others have written to it */");
+    else if (c->group && has_memory(n))
+        hn_gp_line(c, "HNR_BARRIER(); /* the next item takes the same memory */");
     hn_gp_gates_close(c);
     c->indent--;
     hn_gp_line(c, "}");

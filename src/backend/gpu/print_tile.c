@@ -1,5 +1,5 @@
-/* backend/gpu/print_tile.c — copies from global to shared memory, products of tiles by the threads of a warp, and gates
- * at which roles wait for each other. */
+/* backend/gpu/print_tile.c — copies from global to shared memory, and on to other blocks of a cluster, products of
+ * tiles by the threads of a warp, and gates at which roles wait for each other. */
 #include "backend/gpu/print.h"
 #include "nest/mma.h"
 
@@ -18,6 +18,14 @@ void hn_gp_copy(hn_gp *c, const hn_stmt *s) {
     hn_str_free(&to);
     hn_str_free(&from);
     hn_str_free(&holds);
+}
+
+void hn_gp_push(hn_gp *c, const hn_stmt *s) {
+    hn_str at = {0};
+    hn_gp_access(c, &at, s->buf, s->at);
+    hn_gp_line(c, "HNR_PUSH(%lld, %lld, &%s);", (long long)(s->count * hn_dtype_of(c->n->buf[s->buf].dtype)->size_b),
+               (long long)c->cluster, at.text ? at.text : "");
+    hn_str_free(&at);
 }
 
 /* Element i of the registers that operand k of the product begins at. */

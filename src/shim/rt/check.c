@@ -87,12 +87,12 @@ static inline bool clash(const hs_access *a, unsigned how, bool shared) {
 
 static inline void note_read(hs_cell *c, hs_access me) {
     hs_access *r = c->read;
-    const unsigned who = me.who & HS_WHO;
+    const unsigned who = me.who & HS_ANYONE;
     if (r[0].interval < hs.launch_first || (r[0].interval >= hs.block_first && r[0].interval < hs.interval) ||
-        (r[0].interval == hs.interval && (r[0].who & HS_WHO) == who))
+        (r[0].interval == hs.interval && (r[0].who & HS_ANYONE) == who))
         r[0] = me;
-    else if (r[1].interval != hs.interval || (r[1].who & HS_WHO) == who ||
-             (r[0].who & HS_WHO) / HS_LANES != who / HS_LANES)
+    else if (r[1].interval != hs.interval || (r[1].who & HS_ANYONE) == who ||
+             (r[0].who & HS_ANYONE) / HS_LANES != who / HS_LANES)
         r[1] = me;
 }
 
@@ -133,24 +133,27 @@ static bool touch_region(hs_region *r, uintptr_t at, size_t n, unsigned how, uin
         return false;
     }
     const hs_fibre *f = hs_me();
-    const hs_access me = {hs.interval, (uint16_t)(hs.current | (how & (HS_ATOMIC | HS_FLYING))), f->clock, site};
+    const hs_access me = {hs.interval, (uint16_t)(hs_who(hs.current) | (how & (HS_ATOMIC | HS_FLYING))), f->clock,
+                          site};
     hs_cell *c = &r->cell[offset >> r->shift];
     for (size_t k = 0; k < n >> r->shift; k++)
         if (!check_cell(r, &c[k], at + (k << r->shift), how, me)) return false;
     return true;
 }
 
-static hs_region *find_region(uintptr_t at, size_t n, bool *fine) {
+/* rank: of the block whose shared memory it is. */
+static hs_region *find_region(uintptr_t at, size_t n, unsigned rank, bool *fine) {
     *fine = true;
     hs_module *m = hs.module;
+    const bool own = rank == hs.at_rank;
     if (at - hs.dynamic.at < HS_SHARED_MOST_B) {
         *fine = at - hs.dynamic.at + n <= hs.dynamic_b;
-        return &hs.dynamic;
+        return own ? &hs.dynamic : &hs.rank[rank].dynamic;
     }
-    if (at - m->shared.at < m->shared_b) {
+    if (m && at - m->shared.at < m->shared_b) {
         const uint16_t k = m->variable_of[at - m->shared.at];
         *fine = k && at - m->shared.at + n <= m->variable[k - 1].at + m->variable[k - 1].size_b;
-        return &m->shared;
+        return own ? &m->shared : &hs.rank[rank].shared;
     }
     hs_region *r = hs_region_at(at);
     *fine = r && !r->freed && at >= r->at && at - r->at + n <= r->size_b;
@@ -169,12 +172,15 @@ bool hs_touch(uintptr_t at, size_t n, unsigned how, uintptr_t pc) {
     if (at - hs.stack < HS_STACK_B) return true;
     const uint32_t site = (uint32_t)(pc - hs.base);
     bool fine;
+    unsigned rank;
+    at = hs_own_address(at, &rank);
+    if (rank != hs.at_rank && !hs_may_reach(rank, how, site)) return false;
     if (++hs.steps > hs.steps_most) {
         hs_say(HS_STUCK, "the kernel does not end: %llu accesses and waits", (unsigned long long)hs.steps);
         say_access(hs.current, hs.interval, how, at, site);
         return false;
     }
-    hs_region *r = find_region(at, n, &fine);
+    hs_region *r = find_region(at, n, rank, &fine);
     if (fine) return touch_region(r, at, n, how, site);
     if (!r && is_hosts(at)) return true;
     return outside(at, n, how, site);
@@ -182,7 +188,7 @@ bool hs_touch(uintptr_t at, size_t n, unsigned how, uintptr_t pc) {
 
 void hs_mark(uintptr_t at, size_t n, hs_access wrote) {
     bool fine;
-    hs_region *r = find_region(at, n, &fine);
+    hs_region *r = find_region(at, n, hs.at_rank, &fine);
     if (!fine || !fine_cells(r, at - r->at, n)) return;
     for (size_t k = 0; k < n >> r->shift; k++) r->cell[((at - r->at) >> r->shift) + k].wrote = wrote;
 }

@@ -358,7 +358,10 @@ static int launch(void *device_, void *queue, const hnd_launch *l, hnd_err *err)
     if (d->recording) return answer(d, note(d, (op){.launch = *l}, err));
     for (uint32_t i = 0; i < l->n_arg; i++) word[i] = (uint64_t)l->arg[i].value;
     const hs_uint3 grid = {(unsigned)l->grid, 1, 1}, block = {l->threads[0], l->threads[1], l->threads[2]};
-    if (shim_launch(k->code, k->name, grid, block, l->shared_b, word, NULL, l->n_arg)) return answer(d, HND_OK);
+    shim_options()->cluster = l->cluster;
+    const bool good = shim_launch(k->code, k->name, grid, block, l->shared_b, word, NULL, l->n_arg);
+    shim_options()->cluster = 0;
+    if (good) return answer(d, HND_OK);
     snprintf(d->why, sizeof d->why, "%.390s", hs.report.text);
     const int kind = hs.report.kind == HS_LIMIT ? HND_REFUSED : HND_FAULT;
     return answer(d, hnd_fail(err, kind, "%.390s", hs.report.text));

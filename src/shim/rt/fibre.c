@@ -1,9 +1,9 @@
-/* fibre.c — the threads of a block are fibres on one thread of the CPU; blocks run one after the other. */
+/* fibre.c — the threads of a block are fibres on one thread of the CPU; blocks, or clusters of them, run one after the
+ * other. */
 #include "rt.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 hs_state hs;
 hs_uint3 threadIdx, blockIdx, blockDim, gridDim;
@@ -30,11 +30,11 @@ static void set_up(hs_fibre *f, char *top, void (*begin)(void)) {
 }
 #else
 #include <ucontext.h>
-static ucontext_t contexts[HS_THREADS_MOST], main_context;
+static ucontext_t contexts[HS_RANKS_MOST][HS_THREADS_MOST], main_context;
 static void to_main(hs_fibre *f) { swapcontext(f->context, &main_context); }
 static void to_fibre(hs_fibre *f) { swapcontext(&main_context, f->context); }
 static void set_up(hs_fibre *f, char *top, void (*begin)(void)) {
-    ucontext_t *c = &contexts[f - hs.fibre];
+    ucontext_t *c = &contexts[hs.at_rank][f - hs.fibre];
     f->context = c;
     getcontext(c);
     c->uc_stack.ss_sp = top - HS_STACK_B;
@@ -120,21 +120,51 @@ static bool release(bool *all_ended) {
     return any || hs_release_block();
 }
 
-static void run_block(void) {
-    unsigned list[HS_THREADS_MOST / HS_LANES];
+static void start_block(unsigned number) {
+    blockIdx = (hs_uint3){number % gridDim.x, number / gridDim.x % gridDim.y, number / (gridDim.x * gridDim.y)};
     hs_start_block();
+    hs.rank[hs.at_rank].ended = false;
+    hs.rank[hs.at_rank].reached = 0;
     for (unsigned i = 0; i < hs.n_threads; i++) {
         hs_fibre *f = &hs.fibre[i];
         f->state = HS_READY;
         f->thread = (hs_uint3){i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)};
         set_up(f, stack_of(i) + HS_STACK_B, fibre_main);
     }
-    for (bool ended = false; !ended && !hs.report.kind;) {
+}
+
+/* Until all threads of the block have ended (true), or wait for other blocks, or there is a report. */
+static bool run_block(void) {
+    unsigned list[HS_THREADS_MOST / HS_LANES];
+    for (bool ended = false;;) {
         const unsigned n_warps = (hs.n_threads + HS_LANES - 1) / HS_LANES;
         arrange(list, n_warps);
         for (unsigned k = 0; k < n_warps && !hs.report.kind; k++) run_warp(list[k] * HS_LANES);
-        if (!hs.report.kind && !release(&ended) && !ended) hs_explain_stuck();
+        if (hs.report.kind || !release(&ended)) return ended;
     }
+}
+
+/* Each block gets as far as it may in front of the others. */
+static void run_cluster(unsigned first) {
+    unsigned list[HS_RANKS_MOST];
+    for (unsigned k = 0; k < hs.n_ranks; k++) {
+        hs_enter(k);
+        start_block(first + k);
+    }
+    for (bool ended = false; !ended && !hs.report.kind;) {
+        ended = true;
+        arrange(list, hs.n_ranks);
+        for (unsigned k = 0; k < hs.n_ranks && !hs.report.kind; k++) {
+            if (hs.rank[list[k]].ended) continue;
+            hs_enter(list[k]);
+            if (!run_block())
+                ended = false;
+            else if (!hs.report.kind)
+                hs_end_rank();
+        }
+        if (!ended && !hs.report.kind && !hs_release_cluster()) hs_explain_cluster();
+    }
+    hs_enter(0);
 }
 
 static bool check_limits(hs_uint3 grid, hs_uint3 block, size_t dynamic_b) {
@@ -145,31 +175,20 @@ static bool check_limits(hs_uint3 grid, hs_uint3 block, size_t dynamic_b) {
         hs_say(HS_LIMIT, "no block in the grid");
     else if (blocks > UINT32_MAX)
         hs_say(HS_LIMIT, "%llu blocks in the grid: too many to run on a CPU", (unsigned long long)blocks);
+    else if (hs.options.cluster > HS_RANKS_MOST || (hs.options.cluster && grid.x % hs.options.cluster))
+        hs_say(HS_LIMIT, "clusters of %u blocks in a grid of %u: they have up to %d, and the grid has whole clusters",
+               hs.options.cluster, grid.x, HS_RANKS_MOST);
     else if (dynamic_b > HS_SHARED_MOST_B)
         hs_say(HS_LIMIT, "%zu bytes of shared memory: %d are possible", dynamic_b, HS_SHARED_MOST_B);
     return !hs.report.kind;
 }
 
-static bool make_stacks(void) {
-    const size_t each = HS_STACK_B + HS_GUARD_B;
-    if (hs.stacks) return true;
-    char *p =
-        mmap(NULL, HS_THREADS_MOST * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) return false;
-    for (size_t i = 0; i < HS_THREADS_MOST; i++) mprotect(p + i * each, HS_GUARD_B, PROT_NONE);
-    hs.stacks = p;
-    return true;
-}
-
 static bool run_grid(void) {
-    const unsigned n = gridDim.x * gridDim.y * gridDim.z;
+    const unsigned n = gridDim.x * gridDim.y * gridDim.z / hs.n_ranks;
     unsigned *list = malloc(n * sizeof *list);
     if (!list) return false;
     arrange(list, n);
-    for (unsigned k = 0; k < n && !hs.report.kind; k++) {
-        blockIdx = (hs_uint3){list[k] % gridDim.x, list[k] / gridDim.x % gridDim.y, list[k] / (gridDim.x * gridDim.y)};
-        run_block();
-    }
+    for (unsigned k = 0; k < n && !hs.report.kind; k++) run_cluster(list[k] * hs.n_ranks);
     free(list);
     return !hs.report.kind;
 }
@@ -190,12 +209,14 @@ bool shim_launch_call(const char *name, hs_uint3 grid, hs_uint3 block, size_t dy
     hs.steps_most = hs.options.steps_most ? hs.options.steps_most : 20000000000u;
     hs.n_blocks = 0;
     hs_forget_flags();
-    hs.launch_first = ++hs.interval;
-    if (!make_stacks() || !hs_prepare_module(code)) {
+    hs.launch_first = hs.interval = ++hs.last_interval;
+    if (!hs_prepare_module(code) || !hs_open_ranks(hs.options.cluster ? hs.options.cluster : 1)) {
         if (!hs.report.kind) hs_say(HS_LIMIT, "out of memory");
         return false;
     }
-    return run_grid();
+    const bool good = run_grid();
+    hs_close_ranks();
+    return good;
 }
 
 typedef void any_kernel(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double, double, double, double,

@@ -93,7 +93,8 @@ void shim_written(void *p, size_t size_b) {
     if (r && (uintptr_t)p == r->at && size_b >= r->size_b)
         r->starts_undefined = false;
     else if (r && r->starts_undefined)
-        hs_mark((uintptr_t)p, size_b, (hs_access){.interval = hs.interval ? hs.interval : (hs.interval = 1)});
+        hs_mark((uintptr_t)p, size_b,
+                (hs_access){.interval = hs.last_interval ? hs.last_interval : (hs.last_interval = 1)});
 }
 
 /* --- modules ---------------------------------------------------------------------------------------------------------
@@ -247,12 +248,6 @@ void *shim_kernel(hs_module *m, const char *name) {
 
 bool hs_prepare_module(const void *code) {
     Dl_info info;
-    if (!hs.seen) {
-        void *p = mmap(NULL, HS_THREADS_MOST * sizeof *hs.seen, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED) return false;
-        hs.seen = p;
-    }
     if (!dladdr(code, &info)) return false;
     hs.module = module_at((uintptr_t)info.dli_fbase, info.dli_fname);
     if (!hs.module || !hs.module->variable || !hs.module->variable_of) return false;

@@ -2,7 +2,8 @@
  * is shim.cuh; what programs call is shim.h. A library of its own (hone-shim.so), carried inside libhone; it knows the
  * C library alone.
  *
- * fibre.c: threads of a block as fibres, and who runs next. wait.c: what they wait for. memory.c: global memory,
+ * fibre.c: threads of a block as fibres, and who runs next. wait.c: what they wait for. cluster.c: blocks of a cluster
+ * beside each other. memory.c: global memory,
  * modules and their shared variables. check.c: each access, as the compiler's instrumentation reports it, against what
  * was accessed before. report.c: faults in words, with source lines. matrix.c: asynchronous copies and matrix products.
  *
@@ -25,7 +26,8 @@ enum {
     HS_SLOT_B = 64 << 10, /* global memory is given in such pieces */
     HS_MBARS_MOST = 256,
     HS_NAMED_MOST = 16,
-    HS_FLAGS_MOST = 64
+    HS_FLAGS_MOST = 64,
+    HS_RANKS_MOST = 8 /* blocks of a cluster */
 };
 
 typedef enum hs_wait {
@@ -34,6 +36,7 @@ typedef enum hs_wait {
     HS_AT_NAMED, /* a barrier of some warps */
     HS_IN_WARP,
     HS_AT_MBAR,
+    HS_AT_CLUSTER,
     HS_PAUSED,
     HS_ENDED
 } hs_wait;
@@ -54,7 +57,7 @@ typedef struct hs_copy {
 /* Who accessed a piece of memory. interval: barriers of the launch so far; 0: nobody. */
 typedef struct hs_access {
     uint32_t interval;
-    uint16_t who; /* thread, HS_ATOMIC, HS_FLYING */
+    uint16_t who; /* thread, rank of its block in the cluster, HS_ATOMIC, HS_FLYING */
     uint16_t clock;
     uint32_t site;
 } hs_access;
@@ -92,7 +95,7 @@ typedef struct hs_fibre {
     uint32_t groups;        /* committed so far */
     bool fenced;            /* __threadfence, in this block */
 } hs_fibre;
-enum { HS_WHO = 0x3ff, HS_ATOMIC = 0x8000, HS_FLYING = 0x4000 };
+enum { HS_WHO = 0x3ff, HS_RANK_SHIFT = 10, HS_RANK = 7, HS_ANYONE = 0x1fff, HS_ATOMIC = 0x8000, HS_FLYING = 0x4000 };
 
 typedef struct hs_cell {
     hs_access wrote, read[2];
@@ -129,10 +132,29 @@ struct hs_module {
     struct hs_module *next;
 };
 
+/* A block of the cluster that runs; what its threads have in hs_state while it is their turn. */
+typedef struct hs_rank {
+    hs_fibre *fibre;
+    char *stacks;
+    uint16_t (*seen)[HS_THREADS_MOST];
+    hs_mbar *mbar;
+    unsigned n_mbar;
+    hs_uint3 block;
+    uint32_t interval, number;
+    uint64_t heard;
+    bool joined, ended;
+    uint32_t reached; /* the last interval in which another block accessed its shared memory */
+    char *image;      /* that memory while it is another one's turn: variables, then what is dynamic */
+    hs_region shared, dynamic;
+} hs_rank;
+
 typedef struct hs_state {
     hs_options options;
     hs_report report;
-    hs_fibre fibre[HS_THREADS_MOST];
+    hs_rank rank[HS_RANKS_MOST];
+    unsigned n_ranks, at_rank;
+    size_t image_b;
+    hs_fibre *fibre;
     unsigned n_threads, current, n_named[HS_NAMED_MOST];
     bool running;
     char *stacks;
@@ -156,11 +178,14 @@ typedef struct hs_state {
     uintptr_t base; /* of the module that runs */
     const char *base_path;
     /* what came before what */
-    uint32_t interval, block_first, launch_first;
-    uint32_t *block_of, n_blocks, blocks_room; /* first interval of each block of this launch, and its number */
-    bool joined;                               /* lanes have joined since the last barrier */
-    uint16_t (*seen)[HS_THREADS_MOST];         /* [thread][other]: other's clock that came before */
-    hs_mbar mbar[HS_MBARS_MOST];
+    uint32_t interval, last_interval, launch_first;
+    uint32_t block_first, met; /* first interval of the cluster, and behind its last barrier */
+    uint32_t *block_of, n_blocks, blocks_room,
+        number;                        /* first interval of each block of this launch (in clusters of each
+                                          stretch of it), and its number; that of the block that runs */
+    bool joined;                       /* lanes have joined since the last barrier */
+    uint16_t (*seen)[HS_THREADS_MOST]; /* [thread][other]: other's clock that came before */
+    hs_mbar *mbar;
     unsigned n_mbar;
     hs_flag flag[HS_FLAGS_MOST];
     unsigned n_flag;
@@ -172,6 +197,18 @@ extern hs_state hs;
 void hs_swap_out(hs_fibre *f);   /* to the scheduler, until the fibre may go on */
 _Noreturn void hs_give_up(void); /* ends the fibre; the launch ends, since there is a report */
 static inline hs_fibre *hs_me(void) { return &hs.fibre[hs.current]; }
+static inline uint16_t hs_who(unsigned thread) { return (uint16_t)(thread | hs.at_rank << HS_RANK_SHIFT); }
+
+/* cluster.c */
+bool hs_open_ranks(unsigned n); /* of a launch; false: out of memory */
+void hs_close_ranks(void);
+void hs_enter(unsigned rank);  /* it is that block's turn */
+bool hs_release_cluster(void); /* false: not all threads of all blocks are at one barrier of the cluster */
+void hs_explain_cluster(void);
+void hs_end_rank(void); /* its threads have ended */
+/* An address in the shared memory of another block, as that one has it. */
+uintptr_t hs_own_address(uintptr_t at, unsigned *rank);
+bool hs_may_reach(unsigned rank, unsigned how, uint32_t site);
 
 /* wait.c */
 bool hs_release_warp(unsigned i);

@@ -6,7 +6,8 @@
  * variables of a thread of the CPU (thread_local), of which there is one: so `extern __shared__` arrays and those of
  * templates are told from all others. C++ programs (tests) call shim::launch.
  *
- * Not here: textures, tensor cores beyond mma.sync m16n8k16 and m16n8k8, inline PTX, cooperative groups, clusters. */
+ * Not here: textures, tensor cores beyond mma.sync m16n8k16 and m16n8k8, inline PTX, cooperative groups; of clusters
+ * what hone's own kernels take. */
 #ifndef HONE_SHIM_CUH
 #define HONE_SHIM_CUH
 
@@ -26,6 +27,7 @@
 #define __constant__ static
 #define __managed__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...) /* the launch says it: shim_options()->cluster */
 #define __maxnreg__(n)
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))

@@ -52,6 +52,7 @@ typedef struct hs_options {
     uint64_t seed;
     uint64_t steps_most; /* accesses, jumps and waits of a launch; 0: 20 thousand million */
     bool undefined_ok;
+    unsigned cluster; /* blocks of a cluster, neighbours in x; 0: there are none */
 } hs_options;
 hs_options *shim_options(void);
 const hs_report *shim_report(void);

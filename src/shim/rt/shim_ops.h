@@ -11,6 +11,9 @@ extern struct hs_uint3 threadIdx, blockIdx, blockDim, gridDim;
 #endif
 
 void shim_barrier(const char *what, const char *file, int line);
+void shim_cluster_barrier(const char *file, int line);
+/* What lies there, size bytes, goes to the same place of the shared memory of the cluster's other blocks; it has n. */
+void shim_push(const void *at, int size, int n, const char *file, int line);
 int shim_block_sum(int v, const char *what, const char *file, int line);
 void shim_pause(const char *file, int line);
 unsigned shim_lane(void);

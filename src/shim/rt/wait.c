@@ -27,8 +27,23 @@ static void wait(hs_wait state, const char *what, const char *file, int line) {
 /* --- order -----------------------------------------------------------------------------------------------------------
  */
 
+/* From the interval that begins on it is this block's. */
+static void note_interval(void) {
+    if (hs.n_blocks == hs.blocks_room) {
+        const uint32_t room = hs.blocks_room ? 2 * hs.blocks_room : 1024;
+        uint32_t *more = realloc(hs.block_of, 2 * room * sizeof *more);
+        if (!more) return; /* reports say "another block" */
+        hs.block_of = more;
+        hs.blocks_room = room;
+    }
+    hs.block_of[2 * hs.n_blocks] = hs.interval;
+    hs.block_of[2 * hs.n_blocks + 1] = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    hs.number = hs.n_blocks++;
+}
+
 void hs_next_interval(void) {
-    hs.interval++;
+    hs.interval = ++hs.last_interval;
+    if (hs.n_ranks > 1) note_interval();
     if (hs.joined)
         for (unsigned i = 0; i < hs.n_threads; i++) memset(hs.seen[i], 0, hs.n_threads * sizeof **hs.seen);
     hs.joined = false;
@@ -37,7 +52,8 @@ void hs_next_interval(void) {
 
 void hs_start_block(void) {
     hs_next_interval();
-    hs.block_first = hs.interval;
+    if (!hs.at_rank) hs.block_first = hs.met = hs.interval;
+    if (hs.n_ranks == 1) note_interval();
     hs.heard = 0;
     for (unsigned i = 0; i < hs.n_mbar; i++) {
         free(hs.mbar[i].clock);
@@ -55,16 +71,6 @@ void hs_start_block(void) {
         f->groups = 0;
         f->fenced = false;
     }
-    if (hs.n_blocks == hs.blocks_room) {
-        const uint32_t room = hs.blocks_room ? 2 * hs.blocks_room : 1024;
-        uint32_t *more = realloc(hs.block_of, 2 * room * sizeof *more);
-        if (!more) return; /* reports say "another block" */
-        hs.block_of = more;
-        hs.blocks_room = room;
-    }
-    hs.block_of[2 * hs.n_blocks] = hs.interval;
-    hs.block_of[2 * hs.n_blocks + 1] = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-    hs.n_blocks++;
 }
 
 /* The number in this launch of the block that an interval belongs to. */
@@ -99,7 +105,7 @@ static hs_flag *flag_at(uintptr_t at, bool make) {
 }
 
 void hs_tell(uintptr_t at) {
-    const uint32_t block = hs.n_blocks - 1;
+    const uint32_t block = hs.number;
     hs_flag *f = flag_at(at, hs_me()->fenced);
     if (!f) return;
     hs.heard |= (uint64_t)1 << (f - hs.flag);
@@ -127,6 +133,7 @@ void shim_fence(void) { hs_me()->fenced = true; }
 bool hs_is_before(const hs_access *a) {
     if (a->interval < hs.launch_first) return true;
     if (a->interval < hs.block_first) return was_told(a->interval);
+    if ((a->who >> HS_RANK_SHIFT & HS_RANK) != hs.at_rank) return a->interval < hs.met;
     if (a->interval != hs.interval || (a->who & HS_WHO) == hs.current) return true;
     return a->clock <= hs.seen[hs.current][a->who & HS_WHO];
 }
@@ -210,7 +217,7 @@ static bool release_named(unsigned i) {
 static void land(hs_copy *c) {
     const hs_fibre *f = &hs.fibre[c->thread];
     memcpy(c->to, c->more ? c->more : c->data, c->n);
-    hs_mark((uintptr_t)c->to, c->n, (hs_access){hs.interval, c->thread, f->clock, c->site});
+    hs_mark((uintptr_t)c->to, c->n, (hs_access){hs.interval, hs_who(c->thread), f->clock, c->site});
     free(c->more);
     free(c);
 }
@@ -301,6 +308,7 @@ void hs_explain_stuck(void) {
  */
 
 void shim_barrier(const char *what, const char *file, int line) { wait(HS_AT_BARRIER, what, file, line); }
+void shim_cluster_barrier(const char *file, int line) { wait(HS_AT_CLUSTER, "a barrier of the cluster", file, line); }
 
 int shim_block_sum(int v, const char *what, const char *file, int line) {
     hs_me()->give = (uint64_t)(int64_t)v;
@@ -414,7 +422,7 @@ void shim_mbar_init(uint64_t *at, int count, const char *file, int line) {
     b->count = (uint32_t)count;
     b->arrived = b->phase = 0;
     b->tx = 0;
-    b->made = (hs_access){hs.interval, hs.current, hs_me()->clock, 0};
+    b->made = (hs_access){hs.interval, hs_who(hs.current), hs_me()->clock, 0};
 }
 
 static void arrive(hs_mbar *b, const char *file, int line) {

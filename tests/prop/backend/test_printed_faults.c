@@ -35,6 +35,10 @@ static const printed kernels_of_test[] = {
      PRODUCT("f32", 38, 70, 44), 1e-5},
     {"roles_mma", "contract", "mma warps=1 rows=1 cols=2 depth=16 stages=3 producers=1", PRODUCT("f16", 40, 88, 48),
      1e-4},
+    {"cluster", "contract", "tile rows=2 cols=2 down=8 across=8 depth=16 stages=3 cluster=2",
+     PRODUCT("f32", 38, 60, 44), 1e-5}, /* so many turns that the last one has the first one's stage */
+    {"cluster_mma", "contract", "mma warps=1 rows=1 cols=2 depth=32 stages=2 cluster=2", PRODUCT("f16", 40, 88, 48),
+     1e-4},
     {"squares", "map", "transpose side=32 down=8 swizzle=0", SQUARES, 1e-5},
     {"swizzled", "map", "transpose side=32 down=8 swizzle=1", SQUARES, 1e-5},
     {"attention", "attention", "attention",
@@ -55,6 +59,8 @@ enum {
     MMA,
     ROLES,
     ROLES_MMA,
+    CLUSTER,
+    CLUSTER_MMA,
     SQUARE,
     SWIZZLED,
     ATTENTION
@@ -151,6 +157,34 @@ static void each_wait(const char *text, bool phase, hn_rng *rng, places *out) {
 static void gate_missing(const char *text, hn_rng *rng, places *out) { each_wait(text, false, rng, out); }
 static void phase_forgotten(const char *text, hn_rng *rng, places *out) { each_wait(text, true, rng, out); }
 
+/* Blocks of a cluster do not wait for each other, or each for its own threads alone. */
+static void cluster_barrier(const char *text, hn_rng *rng, places *out) {
+    static const char *const how[] = {";", "HNR_BARRIER();"};
+    static const char whole[] = "HNR_CLUSTER_BARRIER();";
+    for (const char *p = text; (p = strstr(p, whole)); p++) add(out, text, p, strlen(whole), how[hn_rng_below(rng, 2)]);
+}
+
+/* Another block's part is copied to or pushed: the first index of the line. */
+static void wrong_part(const char *text, hn_rng *rng, places *out) {
+    const char *made = strstr(text, " = HNR_RANK("), *name = made;
+    if (!made) return;
+    while (name[-1] != ' ') name--;
+    char rank[20], now[60];
+    size_t n = (size_t)(made - name);
+    snprintf(rank, sizeof rank, "%.*s", (int)n, name);
+    for (const char *p = made; (p = strchr(p, '\n')); p++) {
+        const char *word = p + 1 + strspn(p + 1, " "), *at = word, *end;
+        if (strncmp(word, "HNR_PUSH(", 9) != 0 && strncmp(word, "HNR_COPY(", 9) != 0) continue;
+        end = strchr(strchr(word, '&') + 1, '&'); /* of what is copied from */
+        if (!end || *word == 0 || word[4] == 'P') end = strchr(word, '\n');
+        while ((at = strstr(at, rank)) && at < end) {
+            snprintf(now, sizeof now, hn_rng_below(rng, 2) ? "(1 - %s)" : "(%s & 0)", rank);
+            if (!strchr("0123456789", at[n])) add(out, text, at, n, now);
+            at += n;
+        }
+    }
+}
+
 /* Indices of arrays whose names begin with a letter of `letters`, behind the declarations. */
 static void indices(const char *text, const char *letters, const char *now[2], hn_rng *rng, places *out) {
     for (const char *p = strstr(text, "for (int64_t w"); p && (p = strchr(p, '[')); p++) {
@@ -186,14 +220,17 @@ static const struct {
     const char *name;
     void (*find)(const char *text, hn_rng *rng, places *out);
     unsigned kernels;
-} faults[] = {{"missing_barrier", missing_barrier, ALL},
-              {"tile_off_by_one", tile_off_by_one, ALL},
-              {"swizzle_wrong", swizzle_wrong, 1 << SWIZZLED},
-              {"stage_reused", stage_reused, 1 << AHEAD | 1 << COPIED | 1 << POOL | 1 << MMA},
-              {"gate_missing", gate_missing, 1 << ROLES | 1 << ROLES_MMA},
-              {"phase_forgotten", phase_forgotten, 1 << ROLES | 1 << ROLES_MMA},
-              {"divergent_barrier", divergent_barrier, ALL},
-              {"past_the_end", past_the_end, ALL}};
+} faults[] = {
+    {"missing_barrier", missing_barrier, ALL},
+    {"tile_off_by_one", tile_off_by_one, ALL},
+    {"swizzle_wrong", swizzle_wrong, 1 << SWIZZLED},
+    {"stage_reused", stage_reused, 1 << AHEAD | 1 << COPIED | 1 << POOL | 1 << MMA | 1 << CLUSTER | 1 << CLUSTER_MMA},
+    {"cluster_barrier", cluster_barrier, 1 << CLUSTER | 1 << CLUSTER_MMA},
+    {"wrong_part", wrong_part, 1 << CLUSTER | 1 << CLUSTER_MMA},
+    {"gate_missing", gate_missing, 1 << ROLES | 1 << ROLES_MMA},
+    {"phase_forgotten", phase_forgotten, 1 << ROLES | 1 << ROLES_MMA},
+    {"divergent_barrier", divergent_barrier, ALL},
+    {"past_the_end", past_the_end, ALL}};
 enum { N_FAULTS = sizeof faults / sizeof *faults };
 
 /* --- kernels and what they compute -----------------------------------------------------------------------------------
@@ -417,7 +454,10 @@ int main(void) {
         skip(1, "printed_faults: no g++");
         return done_testing();
     }
-    for (int k = 0; k < N_KERNELS; k++) good &= make_subject(&s[k], &kernels_of_test[k], d);
+    for (int k = 0; k < N_KERNELS; k++) {
+        bool clusters = k == CLUSTER || k == CLUSTER_MMA;
+        good &= make_subject(&s[k], &kernels_of_test[k], clusters ? hn_dialect_named("cuda:sm_90a") : d);
+    }
     if (good && all_right(d, s))
         for (size_t f = 0; f < N_FAULTS; f++)
             if (!only || strstr(faults[f].name, only)) try_fault(d, s, f, n);

@@ -143,7 +143,8 @@ static bool reads_shared(const hn_nest *n, hn_st s) {
 }
 static bool is_tile(const hn_nest *n, hn_st s) {
     const hn_stmt *x = &n->st[s];
-    return reads_shared(n, s) || ((x->kind == HN_ST_STORE || x->kind == HN_ST_COPY) && is_shared(n, x->buf));
+    return reads_shared(n, s) ||
+           ((x->kind == HN_ST_STORE || x->kind == HN_ST_COPY || x->kind == HN_ST_PUSH) && is_shared(n, x->buf));
 }
 /* Is a statement inside of a loop whose length is a value? Such loops repeat a sum that is not finite; with these
  * inputs they do not run, so that no fault in them shows (tests/unit/backend/test_device has infinite weights). */
@@ -269,6 +270,37 @@ static bool stage_too_early(hn_nest *n) {
     return changed;
 }
 
+/* A barrier of a cluster left out, or one of each block alone. */
+static bool is_cluster_barrier(const hn_nest *n, hn_st s) { return is_barrier(n, s) && n->st[s].cluster; }
+static bool missing_cluster_barrier(hn_nest *n) {
+    hn_st s = any_statement(n, is_cluster_barrier);
+    if (s && below(2))
+        unlink_statement(n, s);
+    else if (s)
+        n->st[s].cluster = false;
+    return s;
+}
+
+/* A copy or a push to where another block's part lies, or from there. */
+static bool is_part(const hn_nest *n, hn_st s) {
+    return n->st[s].kind == HN_ST_PUSH || (n->st[s].kind == HN_ST_COPY && hn_nest_cluster(n) > 1);
+}
+static bool wrong_part(hn_nest *n) {
+    hn_st s = any_statement(n, is_part);
+    hn_var c = 0;
+    for (hn_st k = 1; s && k < n->n_st; k++)
+        if (n->st[k].kind == HN_ST_LOOP && n->st[k].loop == HN_CLUSTER) c = n->st[k].var;
+    hn_ix *var = s ? HN_NEW_N(n->a, hn_ix, n->n_var + 1u) : NULL;
+    if (!var) return false;
+    var[c] = below(2) ? hn_ix_int(n, below(2)) : hn_ix_sub(n, hn_ix_int(n, 1), hn_ix_var(n, c));
+    const hn_subst other = {var, NULL, n->n_var, 0};
+    if (n->st[s].kind == HN_ST_COPY && below(2))
+        n->st[s].from_at[0] = hn_ix_subst(n, n->st[s].from_at[0], &other);
+    else
+        n->st[s].at = hn_ix_subst(n, n->st[s].at, &other);
+    return true;
+}
+
 /* The line after the last one, or a condition forgotten where there is one. */
 static bool past_the_end(hn_nest *n) {
     hn_st s = any_statement(n, reads_input);
@@ -357,6 +389,7 @@ int main(void) {
     ok(take_text(&list[n++], nest_pipelined), "tile products in three stages");
     ok(take_text(&list[n++], nest_turned), "a transposition in swizzled shared memory");
     ok(take_text(&list[n++], nest_staged), "sums in two stages");
+    ok(take_text(&list[n++], nest_clustered), "a tile that two blocks bring for each other");
     for (int i = 0; i < N_CASES && n < SUBJECTS; i++)
         for (int k = 0; hn_gpu_sketches[k] && n < SUBJECTS; k++)
             n += take_case(&list[n], &cases[i], hn_gpu_sketches[k], 0);
@@ -368,6 +401,8 @@ int main(void) {
     check_fault("a stage used too early", stage_too_early, list, n);
     check_fault("a divergent barrier", divergent_barrier, list, n);
     check_fault("a read past the end", past_the_end, list, n);
+    check_fault("a barrier of a cluster missing", missing_cluster_barrier, list, n);
+    check_fault("a wrong part of a cluster's tile", wrong_part, list, n);
     for (int i = 0; i < n; i++) {
         free(list[i].text);
         hn_arena_free(&list[i].a);

@@ -96,6 +96,7 @@ static inline bool driver_launch(device_lab *l, const device_job *j) {
     size_t room = (size_t)j->scratch_b * DEVICE_BLOCKS * (size_t)(c->block_items ? 1 : c->threads);
     driver_args a = {.l = l};
     hnd_launch launch = {.grid = DEVICE_BLOCKS, .threads = {(uint32_t)c->threads, 1, 1}};
+    if (c->cluster) launch.cluster = (uint32_t)c->cluster, launch.grid *= c->cluster;
     launch.shared_b = c->shared_dynamic ? (uint32_t)c->shared_b : 0;
     for (size_t i = 0; i < j->n_buf; i++) driver_memory(&a, j->buf[i], j->size_b[i]);
     for (uint32_t i = 0; i < c->n_symbol; i++) driver_int(&a, j->slot[1 + c->symbol[i]]);

@@ -131,28 +131,36 @@ static bool once(device_lab *l, const kernel_case *c, built *b, const char *name
 /* A case, with a schedule that is not the default one. */
 typedef struct pick {
     const char *name, *schedule;
-    bool cuda; /* alone */
+    const char *target; /* printed for this one of CUDA's, on its runs alone; NULL: on every run, for its target */
 } pick;
 
 static const pick picks[] = {
-    {"matmul_tiles", "tile rows=2 cols=4 down=8 across=8 depth=8 stages=4", false},
-    {"matmul_tiles", "tile rows=8 cols=8 down=16 across=16 depth=16 stages=4", true}, /* more than 48 KiB */
-    {"conv", "tile rows=4 cols=1 down=8 across=8 depth=4 stages=3", false},
-    {"half_matmul_tiles", "mma warps=2 rows=2 cols=2 depth=16 stages=2", true},
-    {"half_matmul_tiles", "mma warps=4 rows=2 cols=8 depth=32 stages=4", true}, /* likewise */
-    {"half_matmul_odd", "mma warps=1 rows=1 cols=4 depth=16 stages=3", true},   /* neighbours that are not there */
-    {"attention_decode_one", "decode", true},
-    {"attention_decode_three", "decode parts=4 across=8", true},
-    {"attention_decode_four", "decode parts=2 across=4", true},
-    {"matmul_tiles", "tile rows=2 cols=4 down=8 across=8 depth=8 stages=4 producers=1", true}, /* warps that copy */
-    {"matmul_tiles", "tile rows=4 cols=4 down=16 across=16 depth=16 stages=3 producers=2", true},
-    {"conv", "tile rows=4 cols=4 down=8 across=8 depth=4 stages=2 producers=1", true},
-    {"half_matmul_tiles", "mma warps=4 rows=2 cols=8 depth=32 stages=4 producers=4", true},
-    {"half_matmul_odd", "mma warps=1 rows=1 cols=4 depth=16 stages=3 producers=1", true},
-    {"infinite_conv", "tile", false}, /* a corner of the window is infinite: not where it is outside of the image */
-    {"infinite_half_conv", "mma", true},
-    {"infinite_half_conv", "mma warps=2 rows=1 cols=2 depth=16 stages=1", true},
-    {"bfloat_matmul_tiles", "mma warps=2 rows=1 cols=4 depth=16 stages=4", true},
+    {"matmul_tiles", "tile rows=2 cols=4 down=8 across=8 depth=8 stages=4", NULL},
+    {"matmul_tiles", "tile rows=8 cols=8 down=16 across=16 depth=16 stages=4", "cuda:sm_80"}, /* more than 48 KiB */
+    {"conv", "tile rows=4 cols=1 down=8 across=8 depth=4 stages=3", NULL},
+    {"half_matmul_tiles", "mma warps=2 rows=2 cols=2 depth=16 stages=2", "cuda:sm_80"},
+    {"half_matmul_tiles", "mma warps=4 rows=2 cols=8 depth=32 stages=4", "cuda:sm_80"}, /* likewise */
+    {"half_matmul_odd", "mma warps=1 rows=1 cols=4 depth=16 stages=3",
+     "cuda:sm_80"}, /* neighbours that are not there */
+    {"attention_decode_one", "decode", "cuda:sm_80"},
+    {"attention_decode_three", "decode parts=4 across=8", "cuda:sm_80"},
+    {"attention_decode_four", "decode parts=2 across=4", "cuda:sm_80"},
+    {"matmul_tiles", "tile rows=2 cols=4 down=8 across=8 depth=8 stages=4 producers=1",
+     "cuda:sm_80"}, /* warps that copy */
+    {"matmul_tiles", "tile rows=4 cols=4 down=16 across=16 depth=16 stages=3 producers=2", "cuda:sm_80"},
+    {"conv", "tile rows=4 cols=4 down=8 across=8 depth=4 stages=2 producers=1", "cuda:sm_80"},
+    {"half_matmul_tiles", "mma warps=4 rows=2 cols=8 depth=32 stages=4 producers=4", "cuda:sm_80"},
+    {"half_matmul_odd", "mma warps=1 rows=1 cols=4 depth=16 stages=3 producers=1", "cuda:sm_80"},
+    {"infinite_conv", "tile", NULL}, /* a corner of the window is infinite: not where it is outside of the image */
+    {"infinite_half_conv", "mma", "cuda:sm_80"},
+    {"infinite_half_conv", "mma warps=2 rows=1 cols=2 depth=16 stages=1", "cuda:sm_80"},
+    {"bfloat_matmul_tiles", "mma warps=2 rows=1 cols=4 depth=16 stages=4", "cuda:sm_80"},
+    {"matmul_tiles", "tile rows=2 cols=4 down=8 across=8 depth=16 stages=4 cluster=2", "cuda:sm_90a"}, /* clusters */
+    {"matmul_tiles", "tile rows=4 cols=4 down=8 across=8 depth=16 stages=3 cluster=4", "cuda:sm_90a"},
+    {"matmul", "tile rows=2 cols=2 down=8 across=8 depth=16 stages=3 cluster=2", "cuda:sm_90a"},
+    {"conv", "tile rows=4 cols=4 down=8 across=8 depth=16 stages=2 cluster=2", "cuda:sm_90a"},
+    {"half_matmul_tiles", "mma warps=1 rows=2 cols=2 depth=32 stages=4 cluster=4", "cuda:sm_90a"},
+    {"bfloat_matmul_tiles", "mma warps=1 rows=1 cols=4 depth=32 stages=3 cluster=2", "cuda:sm_90a"},
 };
 enum { N_PICKS = sizeof picks / sizeof *picks };
 
@@ -191,7 +199,7 @@ static const kernel_case *case_of(const hn_dialect *d, int k, int step, const ch
         ok(0, "picked/%s_is_a_case", p->name);
         return NULL;
     }
-    bool on = (!only || strstr(c->name, only)) && (!p->cuda || strcmp(d->backend->name, "cuda") == 0);
+    bool on = (!only || strstr(c->name, only)) && (!p->target || strcmp(d->backend->name, "cuda") == 0);
     return on ? c : NULL;
 }
 
@@ -213,7 +221,8 @@ static void all_cases(const char *target, const hnd_driver *driver, int step) {
         snprintf(id, sizeof id, "k%d", i);
         b[i].wanted = false;
         if (!(c[i] = case_of(d, i, step, &schedule))) continue;
-        emit(&b[i], c[i], schedule, id, d, &kernels);
+        const char *own = i < N_CASES ? NULL : picks[i - N_CASES].target;
+        emit(&b[i], c[i], schedule, id, own ? hn_dialect_named(own) : d, &kernels);
         if (!ok(!b[i].rc, "%s/%s_emitted", target, c[i]->name)) printf("# %s\n", b[i].err.text);
         if (!b[i].rc) hn_str_addf(&helpers, "%s ", b[i].code.helpers);
     }

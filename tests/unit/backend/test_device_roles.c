@@ -1,6 +1,6 @@
-/* Kernels whose warps have roles, for machines without the device: OpenCL refuses them with the reason, CUDA C has the
- * gates, and nvcc compiles it for sm_80 and sm_90a without spills where it is installed (HONE_CUDA, else by its name).
- */
+/* Kernels whose warps have roles, and kernels whose blocks are in clusters, for machines without the device: targets
+ * that have none refuse them with the reason, CUDA C has the gates, the pushes and the barriers, and nvcc compiles it
+ * for those that have them without spills where it is installed (HONE_CUDA, else by its name). */
 #include "backend/backend.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -13,10 +13,18 @@
 
 typedef struct product {
     const char *name, *type, *schedule;
+    const char *text[2];    /* that stands in CUDA C */
+    const char *archs[2];   /* for which it is compiled */
+    const char *refused[2]; /* targets that refuse it */
+    const char *why;
 } product;
+#define ROLES {"HNR_AWAIT(&g", "HNR_ARRIVE_COPIES(&g"}, {"sm_80", "sm_90a"}, {"opencl"}, "producers"
+#define CLUSTERS {"HNR_PUSH(", "HNR_CLUSTER_BARRIER();"}, {"sm_90a", "sm_100a"}, {"opencl", "cuda:sm_80"}, "cluster"
 static const product products[] = {
-    {"tile", "f32", "tile rows=4 cols=4 down=16 across=16 depth=16 stages=3 producers=2"},
-    {"mma", "f16", "mma warps=4 rows=2 cols=8 depth=32 stages=4 producers=4"},
+    {"tile", "f32", "tile rows=4 cols=4 down=16 across=16 depth=16 stages=3 producers=2", ROLES},
+    {"mma", "f16", "mma warps=4 rows=2 cols=8 depth=32 stages=4 producers=4", ROLES},
+    {"cluster_tile", "f32", "tile rows=8 cols=8 down=16 across=16 depth=16 stages=3 cluster=4", CLUSTERS},
+    {"cluster_mma", "f16", "mma warps=4 rows=2 cols=8 depth=32 stages=4 cluster=2", CLUSTERS},
 };
 
 /* The kernel's text behind the language's, or what was wrong. */
@@ -64,30 +72,34 @@ static void compiled(const product *p, const char *arch, const char *text) {
     if (to >= 0) unlink(file);
 }
 
-int main(void) {
-    static const char *const archs[] = {"sm_80", "sm_90a"};
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-        const product *p = &products[i];
-        for (size_t k = 0; k < 2; k++) {
-            hn_str text = {0};
-            hone_err err = {0};
-            char target[20];
-            snprintf(target, sizeof target, "cuda:%s", archs[k]);
-            hone_rc rc = printed(p, hn_dialect_named(target), &text, &err);
-            bool gates =
-                !rc && text.text && strstr(text.text, "HNR_AWAIT(&g") && strstr(text.text, "HNR_ARRIVE_COPIES(&g");
-            if (ok(gates, "roles/%s_for_%s_has_gates", p->name, archs[k]))
-                compiled(p, archs[k], text.text);
-            else
-                printf("# %s\n", err.text);
-            hn_str_free(&text);
-        }
-        hn_str text = {0};
-        hone_err err = {0};
-        hone_rc rc = printed(p, hn_dialect_named("opencl"), &text, &err);
-        ok(rc != HONE_OK, "roles/%s_is_refused_by_opencl", p->name);
+static void printed_for(const product *p, const char *arch) {
+    hn_str text = {0};
+    hone_err err = {0};
+    char target[20];
+    snprintf(target, sizeof target, "cuda:%s", arch);
+    hone_rc rc = printed(p, hn_dialect_named(target), &text, &err);
+    bool has = !rc && text.text && strstr(text.text, p->text[0]) && strstr(text.text, p->text[1]);
+    if (ok(has, "roles/%s_for_%s_is_printed", p->name, arch))
+        compiled(p, arch, text.text);
+    else
         printf("# %s\n", err.text);
-        hn_str_free(&text);
-    }
+    hn_str_free(&text);
+}
+
+static void refused_by(const product *p, const char *target) {
+    hn_str text = {0};
+    hone_err err = {0};
+    hone_rc rc = printed(p, hn_dialect_named(target), &text, &err);
+    ok(rc != HONE_OK && strstr(err.text, p->why), "roles/%s_is_refused_by_%s", p->name, target);
+    printf("# %s\n", err.text);
+    hn_str_free(&text);
+}
+
+int main(void) {
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        for (size_t k = 0; k < 2; k++) {
+            printed_for(&products[i], products[i].archs[k]);
+            if (products[i].refused[k]) refused_by(&products[i], products[i].refused[k]);
+        }
     return done_testing();
 }

@@ -81,6 +81,46 @@ static const char nest_turned[] =
     "}\n"
     "}\n";
 
+/* Two blocks of a cluster bring halves of a tile for each other, in three stages: sums over all of it, each block's
+ * times factors of its own. */
+static const char nest_clustered[] =
+    "param p0 f32 512\n"
+    "param p1 f32 256\n"
+    "result r0 f32 256\n"
+    "shared s0 f32 192\n"
+    "parallel i0 < 2 {\n"
+    "cluster i1 < 2 {\n"
+    "group i2 < 8 {\n"
+    "  reg a0 f32 8\n"
+    "  %0 = const f32 0x0p+0\n"
+    "  unroll i3 < 8 {\n"
+    "    store a0[i3] %0\n"
+    "  }\n"
+    "  for i4 < 2 {\n"
+    "    copy s0[64*i4 + 32*i1 + 4*i2] p0[64*i4 + 32*i1 + 4*i2] 4\n"
+    "    commit\n"
+    "  }\n"
+    "  for i5 < 8 {\n"
+    "    wait 1\n"
+    "    push s0[64*mod(i5, 3) + 32*i1 + 4*i2] 4\n"
+    "    copy s0[64*mod(i5 + 2, 3) + 32*i1 + 4*i2] p0[64*i5 + 32*i1 + 4*i2 + 128] 4 if -1*i5 + 5\n"
+    "    commit\n"
+    "    unroll i6 < 8 {\n"
+    "      %1 = load f32 s0[64*mod(i5, 3) + mod(8*i2 + i6 + 27, 64)]\n"
+    "      update a0[i6] add %1\n"
+    "    }\n"
+    "  }\n"
+    "  wait 0\n"
+    "  unroll i7 < 8 {\n"
+    "    %2 = load f32 a0[i7]\n"
+    "    %3 = load f32 p1[128*i0 + 64*i1 + 8*i2 + i7]\n"
+    "    %4 = mul f32 %2 %3\n"
+    "    store r0[128*i0 + 64*i1 + 8*i2 + i7] %4\n"
+    "  }\n"
+    "}\n"
+    "}\n"
+    "}\n";
+
 /* Sums of windows of 64 neighbours' sums, in two stages of shared memory, then over the block. */
 static const char nest_staged[] = "param p0 f32 512\n"
                                   "result r0 f32 65\n"

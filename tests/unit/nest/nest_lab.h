@@ -16,6 +16,8 @@
 enum { STEPS = 1000000, PARTS = 12 };
 
 static const hn_machine gpu = {.threads = 1024, .shared_b = 48 << 10, .warp = 32, .processors = 8};
+static const hn_machine clustered = {
+    .threads = 1024, .shared_b = 48 << 10, .warp = 32, .processors = 8, .copies = true, .clusters = true};
 static const hn_machine cpu = {.vector_b = 32,
                                .registers = 16,
                                .cores = 2,
@@ -94,6 +96,26 @@ static verdict judge(const char *name, double rtol, hn_graph *g, hn_block body, 
     return v;
 }
 
+/* The nest, as lowered, under a sketch with these values of its knobs. NONE: the sketch refuses it. */
+static verdict judge_setting(const char *name, double rtol, hn_graph *g, hn_block body, hn_nest *n,
+                             const int64_t *symbol, const hn_sketch *s, const hn_machine *m, const int64_t *setting) {
+    hone_err err = {0};
+    const char *why = "";
+    verdict v = BAD;
+    if (!s->apply(n, m, setting, &why)) return NONE;
+    if (hn_nest_barriers(n, &err) || hn_nest_verify_device(n, m, &err))
+        printf("# %s (%s): %s\n", name, s->name, err.text);
+    else
+        v = judge(name, rtol, g, body, n, symbol, s->name);
+    if (v == BAD && getenv("HONE_NESTS")) {
+        hn_str out = {0};
+        hn_nest_print(n, &out);
+        printf("%s\n", out.text);
+        hn_str_free(&out);
+    }
+    return v;
+}
+
 /* The body under a sketch; which: 0 and up for other values of the knobs than the cost model's. NONE: it has no nest,
  * or the sketch does not fit. */
 static verdict judge_sketch(const char *name, double rtol, hn_graph *g, hn_block body, const char *kind,
@@ -103,24 +125,11 @@ static verdict judge_sketch(const char *name, double rtol, hn_graph *g, hn_block
     hn_nest *n;
     hn_knobs knobs = {0};
     int64_t setting[HN_KNOBS_MAX] = {0};
-    const char *why = "";
     verdict v = NONE;
     bool fits = !hn_nest_lower(g, body, kind, &a, &n, &err) && s->fits(n, m, &knobs);
     for (int i = 0; i < knobs.n && fits; i++)
         setting[i] = which < 0 ? knobs.knob[i].model : knobs.knob[i].value[(which + 3 * i) % knobs.knob[i].n];
-    if (fits && s->apply(n, m, setting, &why)) {
-        v = BAD;
-        if (hn_nest_barriers(n, &err) || hn_nest_verify_device(n, m, &err))
-            printf("# %s (%s): %s\n", name, s->name, err.text);
-        else
-            v = judge(name, rtol, g, body, n, symbol, s->name);
-        if (v == BAD && getenv("HONE_NESTS")) {
-            hn_str out = {0};
-            hn_nest_print(n, &out);
-            printf("%s\n", out.text);
-            hn_str_free(&out);
-        }
-    }
+    if (fits) v = judge_setting(name, rtol, g, body, n, symbol, s, m, setting);
     hn_arena_free(&a);
     return v;
 }

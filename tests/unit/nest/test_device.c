@@ -62,6 +62,7 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     if (!strcmp(name, "pipeline")) return hn_device_pipeline(n, s, why);
     if (!strcmp(name, "ahead")) return hn_device_pipeline_copies(n, s, a, why);
     if (!strcmp(name, "specialise")) return hn_device_specialise(n, s, a, b, why);
+    if (!strcmp(name, "cluster")) return hn_device_cluster(n, s, a, why);
     if (!strcmp(name, "swizzle")) return hn_device_swizzle(n, (hn_buf)a, b, why);
     bool copies = !strcmp(name, "copy");
     if (!copies && strcmp(name, "stage") != 0) return false;
@@ -121,6 +122,24 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     "%0\n      arrive g1[" empty "]\n    }\n  }\n}\n"
 #define IN_PHASE "mod(i5, 2)] phase mod(floordiv(i5, 2), 2)"
 #define IN_STAGE "-1*i4 + 16*mod(i5, 2) + 15"
+
+/* Sums of what all blocks read, beside what each has of its own; `turns` copies of a thread for a step. */
+#define SAME_SUM(blocks, turns)                                                                                        \
+    "param p0 f32 2560\nparam p1 f32 192\nresult r0 f32 192\nparallel i0 < " blocks                                    \
+    " {\n  group i1 < 64 {\n    reg a0 f32 1\n    %0 = const f32 0x0p+0\n    store a0[0] %0\n    for i2 < 5 {\n      " \
+    "for i3 < " turns                                                                                                  \
+    " {\n        %1 = load f32 p0[512*i2 + 64*i3 + i1]\n        update a0[0] add %1\n      }\n    }\n"                 \
+    "    %2 = load f32 a0[0]\n    %3 = load f32 p1[64*i0 + i1]\n    %4 = add f32 %2 %3\n    store r0[64*i0 + i1] "     \
+    "%4\n  }\n}\n"
+
+/* A cluster; what stands in its places. */
+#define CLUSTER(blocks, beside, body)                                                                                  \
+    "param p0 f32 64\nresult r0 f32 64\nshared s0 f32 64\nparallel i0 < 1 {\n" beside "  cluster i1 < " blocks         \
+    " {\n    group i2 < 8 {\n" body "    }\n  }\n}\n"
+#define MOVED "      copy s0[32*i1 + 4*i2] p0[32*i1 + 4*i2] 4\n      commit\n      wait 0\n"
+#define USED                                                                                                           \
+    "      for i3 < 4 {\n        %0 = load f32 s0[-32*i1 + -4*i2 + i3 + 60]\n        store r0[32*i1 + 4*i2 + i3] "     \
+    "%0\n      }\n"
 
 static const device_case cases[] = {
 #include "device_cases.inc"

@@ -59,7 +59,31 @@ static void check_sketch(const hn_sketch *s, const hn_machine *m, int which) {
     "  %0 = load f32 s0[-1*i4 + 16*mod(i5, 2) + 15]\n  store r0[i4 + 16*i5] %0\n  arrive g1[mod(i5, 2)]\n}\n}\n}\n"
 #define EMPTY "  await g1[mod(i2, 2)] phase mod(floordiv(i2, 2) + 1, 2)\n"
 #define FULL "  await g0[mod(i5, 2)] phase mod(floordiv(i5, 2), 2)\n"
+/* Two blocks of a cluster, each of which copies half of a tile and reads the other half. */
+#define CLUSTER(to, push, barrier)                                                                                     \
+    "param p0 f32 64\nresult r0 f32 64\nshared s0 f32 64\nparallel i0 < 1 {\ncluster i1 < 2 {\ngroup i2 < 8 {\n  "     \
+    "copy "                                                                                                            \
+    "s0[" to "] p0[32*i1 + 4*i2] 4\n  commit\n  wait 0\n" push barrier                                                 \
+    "  for i3 < 4 {\n    %0 = load f32 s0[-32*i1 + -4*i2 + i3 + 60]\n    store r0[32*i1 + 4*i2 + i3] %0\n  "           \
+    "}\n}\n}\n}\n"
+#define PART "32*i1 + 4*i2"
+#define PUSH "  push s0[32*i1 + 4*i2] 4\n"
 static const char *const wrong[][3] = {
+    {"cluster", CLUSTER(PART, PUSH, "  barrier cluster\n"), NULL},
+    {"cluster_without_barrier", CLUSTER(PART, PUSH, ""), "with no barrier of the cluster between"},
+    {"cluster_with_a_block's_barrier", CLUSTER(PART, PUSH, "  barrier\n"), "with no barrier of the cluster between"},
+    {"cluster_pushes_nothing", CLUSTER(PART, "", "  barrier cluster\n"), "which nothing has written"},
+    {"cluster_pushes_another_part", CLUSTER(PART, "  push s0[-32*i1 + 4*i2 + 32] 4\n", "  barrier cluster\n"),
+     "which nothing has written"},
+    {"cluster_copies_one_part", CLUSTER("4*i2", "  push s0[4*i2] 4\n", "  barrier cluster\n"),
+     "with no barrier of the cluster between"},
+    {"cluster_pushes_outside", CLUSTER(PART, "  push s0[32*i1 + 4*i2 + 64] 4\n", "  barrier cluster\n"),
+     "is at element 64 of s0, which has 64"},
+    {"cluster_pushes_crooked", CLUSTER(PART, "  push s0[32*i1 + 4*i2 + 1] 4\n", "  barrier cluster\n"),
+     "no multiple of its length"},
+    {"cluster_pushes_over_a_read",
+     CLUSTER(PART, PUSH, "  barrier cluster\n  %9 = load f32 s0[-32*i1 + -4*i2 + 60]\n" PUSH "  barrier cluster\n"),
+     "has just read with no barrier of the cluster between"},
     {"ring", RING(EMPTY, " copies", FULL, "4"), NULL},
     {"ring_not_awaited", RING(EMPTY, " copies", "", "4"), "which another role has written with no gate between"},
     {"ring_phase_forgotten", RING(EMPTY, " copies", "  await g0[mod(i5, 2)] phase 0\n", "4"), "never ends"},
@@ -129,8 +153,38 @@ static void check_wrong(const char *const *w) {
     hn_arena_free(&a);
 }
 
+/* Neighbouring blocks that bring tiles for each other. */
+static const char *const clusters[][2] = {
+    {"matmul_transposed", "tile rows=2 cols=1 down=8 across=8 depth=16 stages=2 cluster=2"},
+    {"matmul_static", "tile rows=2 cols=1 down=8 across=8 depth=16 stages=3 cluster=4"}, /* two blocks of nothing */
+    {"matmul", "tile rows=1 cols=1 down=8 across=8 depth=16 stages=3 cluster=2"},        /* a grid of symbols */
+    {"half_matmul_tiles", "mma warps=1 rows=2 cols=2 depth=32 stages=3 cluster=2"},
+};
+
+static void check_clusters(const char *const *c) {
+    const kernel_case *k = cases;
+    hn_arena a = {0};
+    hn_graph *g = NULL;
+    hn_str text = {0};
+    hone_err err = {0};
+    hn_nest *n;
+    hn_knobs knobs;
+    int64_t setting[HN_KNOBS_MAX];
+    const hn_sketch *s = *c[1] == 't' ? &hn_sketch_gpu_tile : &hn_sketch_gpu_mma;
+    while (strcmp(k->name, c[0]) != 0) k++;
+    hn_str_addf(&text, "ir 1\n%s", k->text);
+    bool fits = !hn_parse(text.text, text.n, k->name, &g, &err) && !hn_nest_lower(g, 0, k->kind, &a, &n, &err) &&
+                s->fits(n, &clustered, &knobs) && !hn_sketch_read(c[1], s, &knobs, setting, &err);
+    verdict v = fits ? judge_setting(k->name, k->rtol, g, 0, n, k->symbol[0], s, &clustered, setting) : NONE;
+    ok(v == GOOD, "%s under '%s' is as the graph interpreter has it (%s)", c[0], c[1], err.text);
+    hn_str_free(&text);
+    if (g) hn_graph_free(g);
+    hn_arena_free(&a);
+}
+
 int main(void) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) check_wrong(wrong[i]);
+    for (size_t i = 0; i < sizeof clusters / sizeof *clusters; i++) check_clusters(clusters[i]);
     for (int i = 0; hn_sketches[i]; i++) check_sketch(hn_sketches[i], &cpu, -1);
     for (int which = -1; which < (getenv("HONE_LONG") ? 3 : 0); which++)
         for (int i = 0; hn_gpu_sketches[i]; i++) check_sketch(hn_gpu_sketches[i], &gpu, which);

@@ -44,6 +44,9 @@ typedef unsigned long long uint64_t;
 #define HNR_POOL(name) extern __shared__ __attribute__((aligned(16))) char name[]
 #endif
 #define HNR_KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+/* Blocks in clusters of n neighbours. */
+#define HNR_KERNEL_OF_CLUSTERS(name, threads, n)                                                                       \
+    extern "C" __global__ void __cluster_dims__(n, 1, 1) __launch_bounds__(threads) name
 #define HNR_MEM(name) char *name
 #define HNR_AT(name) (name)
 #define HNR_MAKE(type) type
@@ -74,6 +77,9 @@ typedef struct __attribute__((aligned(16))) hnr_w4 {
 #define HNR_BLOCK ((int64_t)blockIdx.x)
 #define HNR_BLOCKS ((int64_t)gridDim.x)
 #define HNR_BARRIER() __syncthreads()
+#define HNR_CLUSTER(n) ((int64_t)blockIdx.x / (n))
+#define HNR_CLUSTERS(n) ((int64_t)gridDim.x / (n))
+#define HNR_RANK(n) ((int)(blockIdx.x % (n)))
 
 HNR uint32_t hnr_float_bits(float x) { return __float_as_uint(x); }
 HNR float hnr_bits_float(uint32_t x) { return __uint_as_float(x); }
@@ -167,7 +173,48 @@ HNR_MMA(m16n8k8_tf32, 4, "m16n8k8.row.col.f32.tf32.tf32.f32")
 #undef HNR_MMA
 #undef HNR_MMA_4
 #undef HNR_CP_ASYNC
+#if __CUDA_ARCH__ >= 900
+/* Clusters of blocks: barriers, and writes to the shared memory of the others. */
+HNR void hnr_cluster_barrier() {
+    asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+HNR uint32_t hnr_shared_of(uint32_t at, int rank) {
+    uint32_t there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at), "r"(rank));
+    return there;
+}
+HNR void hnr_put4(uint32_t at, const uint32_t *x) {
+    asm volatile("st.shared::cluster.b32 [%0], %1;" ::"r"(at), "r"(x[0]) : "memory");
+}
+HNR void hnr_put8(uint32_t at, const uint32_t *x) {
+    asm volatile("st.shared::cluster.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(x[0]), "r"(x[1]) : "memory");
+}
+HNR void hnr_put16(uint32_t at, const uint32_t *x) {
+    asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]),
+                 "r"(x[3])
+                 : "memory");
+}
+#define HNR_PUSH_OF(size, type, ...)                                                                                   \
+    template <int n> static __device__ inline void hnr_push##size(const void *p) {                                     \
+        const type v = *(const type *)p;                                                                               \
+        const uint32_t x[] = {__VA_ARGS__}, at = hnr_shared_at(p);                                                     \
+        _Pragma("unroll") for (int k = 1; k < n; k++) hnr_put##size(hnr_shared_of(at, (HNR_RANK(n) + k) % n), x);      \
+    }
+HNR_PUSH_OF(4, hnr_w1, v)
+HNR_PUSH_OF(8, hnr_w2, v.x, v.y)
+HNR_PUSH_OF(16, hnr_w4, v.x, v.y, v.z, v.w)
+#undef HNR_PUSH_OF
 #else
+HNR void hnr_cluster_barrier() {}
+template <int n> static __device__ inline void hnr_push4(const void *) {}
+template <int n> static __device__ inline void hnr_push8(const void *) {}
+template <int n> static __device__ inline void hnr_push16(const void *) {}
+#endif
+#else
+HNR void hnr_cluster_barrier() {}
+template <int n> static __device__ inline void hnr_push4(const void *) {}
+template <int n> static __device__ inline void hnr_push8(const void *) {}
+template <int n> static __device__ inline void hnr_push16(const void *) {}
 HNR void hnr_cp_part(void *to, const void *from, int size, int bytes) {
     for (int i = 0; i < size; i++) ((char *)to)[i] = i < bytes ? ((const char *)from)[i] : 0;
 }
@@ -179,6 +226,13 @@ template <int n> static __device__ inline void hnr_cp_wait() {}
 #endif
 #else
 #define hnr_cp_async8_guard(to, from, bytes) shim_copy_async(to, from, 8, bytes, __FILE__, __LINE__)
+#endif
+#if defined(HONE_CUDA_SHIM)
+#define HNR_PUSH(size, n, at) shim_push(at, size, n, __FILE__, __LINE__)
+#define HNR_CLUSTER_BARRIER() shim_cluster_barrier(__FILE__, __LINE__)
+#else
+#define HNR_PUSH(size, n, at) hnr_push##size<n>(at)
+#define HNR_CLUSTER_BARRIER() hnr_cluster_barrier()
 #endif
 #define HNR_COPY(size, to, from, holds)                                                                                \
     hnr_cp_async##size##_guard(to, (holds) ? (const void *)(from) : (const void *)(to), (holds) ? size : 0)

@@ -7,8 +7,8 @@
  * (stream->err) until it is taken, and what follows is left out.
  *
  * A kernel's arguments, in order: the buffers; the symbols that it uses, 64-bit integers; begin, end; scratch; the
- * error slot. Every kernel takes any grid: its work items are shared among all threads (or, where an item is a block's,
- * among all blocks). Scratch is scratch_b bytes for each launched thread (block).
+ * error slot. Every kernel takes any grid: its work items are shared among all threads (or, where an item is a block's
+ * or a cluster's, among all of these). Scratch is scratch_b bytes for each launched thread (block).
  *
  * Threads: a session may be used by several, a stream by one at a time.
  */
@@ -47,6 +47,7 @@ typedef struct hnd_kernel {
     const uint32_t *symbol; /* that it takes, by index */
     uint32_t threads, shared_b;
     int32_t block_items;
+    uint32_t cluster; /* blocks of a cluster, which a work item is; 0: there are none */
 } hnd_kernel;
 
 typedef struct hnd_session {
@@ -314,21 +315,22 @@ HND int hnd_scratch(hnd_stream *t, int64_t size_b) {
     return t->err.rc;
 }
 
-/* Blocks of a launch: as many as the items need, as few as scratch allows. */
+/* Blocks of a launch: as many as the items need, as few as scratch allows; whole clusters. */
 HND int64_t hnd_grid(const hnd_kernel *k, int64_t items, int64_t scratch_b) {
     int64_t per = k->block_items ? 1 : (int64_t)k->threads, grid = (items + per - 1) / per;
+    int64_t together = k->cluster ? (int64_t)k->cluster : 1;
     int64_t block_b = k->block_items ? scratch_b : scratch_b * (int64_t)k->threads;
-    int64_t most = block_b > 0 ? HND_SCRATCH_MOST / block_b : HND_GRID_MOST;
+    int64_t most = (block_b > 0 ? HND_SCRATCH_MOST / block_b : HND_GRID_MOST) / together;
     if (most < 1) most = 1;
-    if (most > HND_GRID_MOST) most = HND_GRID_MOST;
-    return grid < most ? grid : most;
+    if (most > HND_GRID_MOST / together) most = HND_GRID_MOST / together;
+    return (grid < most ? grid : most) * together;
 }
 
 /* Work items [begin, end) of a kernel; buf and s as a hone_kernel_fn has them. */
 HND void hnd_run(hnd_stream *t, const hnd_kernel *k, void *const *buf, const int64_t *s, int64_t begin, int64_t end,
                  int64_t scratch_b) {
     hnd_arg arg[HND_BUFFERS_MOST + HND_SYMBOLS + 4];
-    hnd_launch l = {.threads = {k->threads, 1, 1}, .shared_b = k->shared_b, .arg = arg};
+    hnd_launch l = {.threads = {k->threads, 1, 1}, .shared_b = k->shared_b, .cluster = k->cluster, .arg = arg};
     if (t->err.rc || begin >= end) return;
     if (k->n_buf > HND_BUFFERS_MOST || k->n_symbol > HND_SYMBOLS) {
         hnd_fail(&t->err, HND_REFUSED, "kernel '%s' has %u buffers and %u sizes, more than %d and %d", k->name,

@@ -90,6 +90,7 @@ typedef struct hnd_arg {
 typedef struct hnd_launch {
     void *kernel;
     int64_t grid;        /* blocks, in one dimension */
+    uint32_t cluster;    /* of which so many neighbours run together, as the kernel's text says, too; 0: each alone */
     uint32_t threads[3]; /* of a block: x, y, z */
     uint32_t shared_b;   /* beside what the kernel declares */
     const hnd_arg *arg;
@@ -132,7 +133,7 @@ typedef struct hnd_driver {
     int (*replay)(void *device, void *queue, void *recording, hnd_err *err);
     void (*drop_recording)(void *device, void *recording);
 } hnd_driver;
-enum { HND_VERSION = 1 };
+enum { HND_VERSION = 2 };
 
 __attribute__((format(printf, 3, 4))) HND int hnd_fail(hnd_err *err, int rc, const char *fmt, ...) {
     va_list ap;

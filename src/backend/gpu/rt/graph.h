@@ -71,6 +71,7 @@ HND int hnd_op_same(const hnd_segment *s, const hnd_op *a, const hnd_op *b, cons
     if (a->kind != HND_OP_LAUNCH) return 1;
     if (a->launch.kernel != b->launch.kernel || a->launch.grid != b->launch.grid ||
         a->launch.shared_b != b->launch.shared_b || a->launch.n_arg != b->launch.n_arg ||
+        a->launch.cluster != b->launch.cluster ||
         memcmp(a->launch.threads, b->launch.threads, sizeof a->launch.threads))
         return 0;
     for (uint32_t i = 0; i < a->launch.n_arg; i++)
