@@ -24,6 +24,7 @@ typedef struct product {
     int64_t row_b; /* bytes from a row of the other operand to the next; 0: not known */
     int64_t step; /* elements of the operand along the columns from a step of that reduction to the next; 0: likewise */
     int symbols;  /* that an unknown m depends on */
+    bool batch;   /* m is a symbol alone */
     bool costly;  /* functions follow the reduction */
     const hn_nest *nest;
 } product;
@@ -109,6 +110,20 @@ static int64_t all_rows(const hn_nest *n, const product *p, int first) {
     return m;
 }
 
+/* Is the number of rows a symbol, such as that of a batch, and nothing else? */
+static bool rows_are_symbol(hn_nest *n, const product *p, int first) {
+    int symbols = 0;
+    hn_symbol which;
+    hn_dim d;
+    for (int k = first; k <= p->row; k++) {
+        if (length(n, p->c.loop[k]) == 1) continue;
+        if (!hn_ix_is_dim(n, n->extent[n->st[p->c.loop[k]].var], &d) || !hn_dim_is_symbol(n->dims, d, &which))
+            return false;
+        symbols++;
+    }
+    return symbols == 1;
+}
+
 /* How many symbols the number of rows depends on. */
 static int symbols_of_rows(hn_nest *n, const product *p, int first) {
     size_t symbols = hn_dims_symbols(n->dims);
@@ -145,7 +160,7 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
     p->costly = hn_tile_calls(n, n->st[leaf].body);
     int first = first_of_rows(n, p, &o);
     p->m = p->row < 0 ? 1 : all_rows(n, p, first);
-    if (p->row >= 0 && p->m < 1) p->symbols = symbols_of_rows(n, p, first);
+    if (p->row >= 0 && p->m < 1) p->symbols = symbols_of_rows(n, p, first), p->batch = rows_are_symbol(n, p, first);
     if (p->row >= 0 && hn_ix_step(n, o.across, n->st[p->c.loop[p->row]].var, &row)) p->row_b = row * o.size_b;
     p->sum = reductions == 1 ? length(n, red) : 0;
     if (!hn_ix_step(n, o.at[0], n->st[red].var, &p->step)) p->step = 0;
@@ -169,7 +184,7 @@ static int64_t rows_max(const hn_machine *m, const product *p, int64_t cols) {
 /* A batch of rows times a matrix that stays in the first-level cache? Many of them, such as gates of channels, take
  * next to no time, and with large tiles most of a model's code. */
 static bool is_minor(const hn_machine *m, const product *p) {
-    return p->m < 1 && p->symbols < 2 && p->n > 0 && p->k > 0 && p->n * p->k * 4 <= m->l1d_b / 2;
+    return p->batch && p->n > 0 && p->k > 0 && p->n * p->k * 4 <= m->l1d_b / 2;
 }
 
 /* A body of several steps prefetches less often, and its loop costs less; where accumulators, vectors and the
