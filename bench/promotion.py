@@ -80,9 +80,9 @@ def main():
             took.append(time.monotonic() - begin)
             told = json.loads(subprocess.run([hone, "deploy", "--history", "--json", "--port", str(port)], capture_output=True, check=True).stdout)
             last = told["deployments"][0]
-            e, ratio = last["evidence"], [x["body"]["decision"]["ratio"] for x in last["events"] if (x["body"] or {}).get("decision")] or [[]]
+            e, ratio = last["evidence"], [x["body"]["decision"]["ratio"] for x in last["events"] if (x["body"] or {}).get("decision")] or [{}]
             ends.append(last["state"])
-            shown = " .. ".join("-" if x is None else f"{x:.3f}" for x in ratio[-1])
+            shown = " .. ".join("-" if x is None else f"{x:.3f}" for x in ratio[-1].values())
             print(f"{i + 1:>10} {last['state']:>12} {took[-1]:>8.0f} {e.get('pairs', e.get('n')):>6} {e['runs_next']:>6} {e['elements']:>16} {shown:>24} "
                   f"{clients.n - n:>9} {clients.failed - failed:>7}", flush=True)  # fmt: skip
             if last["state"] != "promoted":
