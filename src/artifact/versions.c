@@ -24,11 +24,21 @@ static hone_rc unknown_target(const char *name, size_t n, hone_err *err) {
     return rc;
 }
 
-static hone_rc add_target(hn_library *l, const char *name, size_t n, hone_err *err) {
+/* The target of that name; "sm_90a" behind "cuda:sm_80" is "cuda:sm_90a". NULL: there is none. */
+static const hn_dialect *target_named(const char *name, size_t n, const hn_dialect *before) {
     char text[32];
-    snprintf(text, sizeof text, "%.*s", (int)n, name);
-    const hn_dialect *d = n && n < sizeof text ? hn_dialect_named(text) : NULL;
+    const hn_dialect *d = NULL;
+    const char *colon = before ? strchr(before->name, ':') : NULL;
+    if (n && snprintf(text, sizeof text, "%.*s", (int)n, name) < (int)sizeof text) d = hn_dialect_named(text);
+    if (!n || d || !colon) return d;
+    int size = snprintf(text, sizeof text, "%.*s:%.*s", (int)(colon - before->name), before->name, (int)n, name);
+    return size < (int)sizeof text ? hn_dialect_named(text) : NULL;
+}
+
+static hone_rc add_target(hn_library *l, const char *name, size_t n, const hn_dialect **before, hone_err *err) {
+    const hn_dialect *d = target_named(name, n, *before);
     if (!d) return unknown_target(name, n, err);
+    *before = d;
     if (!d->backend->here)
         return hn_fail(err, HONE_E_UNSUPPORTED, "libraries for '%s' cannot be built yet; name a processor's target",
                        d->name);
@@ -66,10 +76,11 @@ static void sort_targets(hn_library *l) {
 
 hone_rc hn_find_targets(hn_library *l, hone_err *err) {
     const char *text = l->options->target;
+    const hn_dialect *before = NULL;
     if (!text) text = l->options->emit == HONE_EMIT_C ? "generic" : "native"; /* C goes anywhere */
     for (size_t n;; text += n + 1) {
         n = strcspn(text, ",");
-        hone_rc rc = add_target(l, text, n, err);
+        hone_rc rc = add_target(l, text, n, &before, err);
         if (rc) return rc;
         if (!text[n]) break;
     }
