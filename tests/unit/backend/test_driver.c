@@ -228,7 +228,7 @@ static const hnd_image graph_image = {"ptx", ptx, sizeof ptx, 50};
 static const char *const no_texts[] = {NULL};
 static const hnd_module graph_module = {"", no_texts, "", &graph_image, 1, 0};
 static const uint32_t graph_symbol[] = {0};
-static const hnd_kernel graph_kernel = {"scale", "", &graph_module, 0, 2, 1, graph_symbol, 32, 0, 0};
+static const hnd_kernel graph_kernel = {"scale", "", &graph_module, 0, 2, 1, graph_symbol, 32, 0, 0, 0};
 
 /* One run: `from` doubled into `between`, that doubled into `to`, and the last of n elements fetched: 4 times as much.
  */
@@ -300,7 +300,7 @@ static void test_graphs(const char *folder) {
 
 /* A fault of a kernel shows when the host waits: the kernels that may have done it are named, and the stream is lost.
  * With `each` after every kernel, so that it is known. */
-static const hnd_kernel far_kernel = {"far", "", &graph_module, 1, 2, 1, graph_symbol, 32, 0, 0};
+static const hnd_kernel far_kernel = {"far", "", &graph_module, 1, 2, 1, graph_symbol, 32, 0, 0, 0};
 static bool far_run(bool each, hnd_err *out) {
     hnd_sessions all = {.lock = PTHREAD_MUTEX_INITIALIZER};
     hnd_session *s = NULL;
