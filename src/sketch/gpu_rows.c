@@ -14,7 +14,7 @@
 
 enum { THREADS, ROWS, KNOBS };
 enum { SHARED_MAX = 32, KEPT_MAX = 16, REGISTERS = 48, USUAL_SHARED_B = 32 << 10, USUAL_PROCESSORS = 64, WARP = 32 };
-enum { LONG_ENOUGH = 32, FEW_RESULTS = 4096, EACH = 8, BLOCK = 256 };
+enum { LONG_ENOUGH = 32, FEW_RESULTS = 4096, MANY_RESULTS = 8192, EACH = 8, BLOCK = 256 };
 
 typedef struct rows {
     hn_nest *n;
@@ -37,11 +37,13 @@ static int64_t length(const hn_nest *n, hn_st loop) {
 /* -- form */
 typedef struct look {
     int unit, strided; /* loads inside of reductions by their stride in the innermost loop */
+    int across;        /* strided ones that neighbouring results read side by side */
     int64_t longest;   /* of the row's loops; 0: not known */
     bool unknown, keeps, sums;
 } look;
 
-static void look_at(hn_nest *n, hn_st first, hn_var v, look *l) {
+/* v: of the reduction; result: of the innermost loop over results, 0: there is none. */
+static void look_at(hn_nest *n, hn_st first, hn_var v, hn_var result, look *l) {
     for (hn_st id = first; id; id = n->st[id].next) {
         const hn_stmt s = n->st[id];
         int64_t step;
@@ -49,7 +51,7 @@ static void look_at(hn_nest *n, hn_st first, hn_var v, look *l) {
             int64_t e = length(n, id);
             if (e > l->longest) l->longest = e;
             l->unknown |= !e;
-            look_at(n, s.body, s.var, l);
+            look_at(n, s.body, s.var, result, l);
         }
         if (s.kind == HN_ST_STORE && n->buf[s.buf].space == HN_LOCAL) l->keeps = true;
         if (s.kind == HN_ST_UPDATE) l->sums = true;
@@ -60,7 +62,7 @@ static void look_at(hn_nest *n, hn_st first, hn_var v, look *l) {
         if (hn_ix_step(n, at, v, &step) && step == 1)
             l->unit++;
         else
-            l->strided++;
+            l->strided++, l->across += result && hn_ix_step(n, at, result, &step) && step == 1;
     }
 }
 
@@ -83,7 +85,7 @@ static bool recognise(hn_nest *n, rows *r, look *l) {
     r->depth = row_loops(n, &r->c);
     hn_st list = row_list(r);
     if (!hn_has_loop(n, list)) return false;
-    look_at(n, list, 0, l);
+    look_at(n, list, 0, r->depth ? n->st[r->c.loop[r->depth - 1]].var : 0, l);
     return true;
 }
 
@@ -123,6 +125,7 @@ static bool rows_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     int64_t all = count(&r), most = m->threads > 0 ? m->threads : BLOCK;
     bool few = all && all <= FEW_RESULTS && (l.unknown || l.longest >= 4 * LONG_ENOUGH);
     bool along = l.sums && l.unit >= l.strided && (l.unknown || l.longest >= LONG_ENOUGH);
+    if (l.across && all >= MANY_RESULTS) along = false; /* a thread for each result: neighbours read side by side */
     if (!l.keeps && !along && !few) return false;
     int64_t threads = threads_of(m, &l), kept = kept_b(n),
             blocks = m->processors > 0 ? m->processors : USUAL_PROCESSORS;
