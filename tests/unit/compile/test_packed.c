@@ -11,7 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { K = 512, N = 20, MATRICES = 2, MOST = 70, OUTPUTS = 7 };
+enum { K = 512, FEW = 20, WIDE = 130, MATRICES = 2, MOST = 70, OUTPUTS = 7 };
+static int
+    N; /* columns of a matrix; WIDE: enough for rows that take several panels at once, and one that is not full */
+
+static int columns_of(const hn_codec *c) {
+    static const char *const wide[] = {"q4_1", "q6_k", "q8_0"};
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (!strcmp(c->text, wide[i])) return WIDE;
+    return FEW;
+}
 
 static uint32_t state = 1;
 static uint32_t next(void) { return state = state * 1664525u + 1013904223u, state >> 8; }
@@ -56,31 +65,33 @@ static char *weights(const hn_codec *c, const char *lead, int64_t rows, uint8_t 
 }
 
 static char *graph_of(const hn_codec *c) {
-    static uint8_t bytes[MATRICES * N * 4096];
+    static uint8_t bytes[MATRICES * WIDE * 1024];
     char lead[40], *text = NULL;
     snprintf(lead, sizeof lead, "%d", N);
     char *w = weights(c, lead, N, bytes);
     snprintf(lead, sizeof lead, "%d, %d", MATRICES, N);
     char *all = weights(c, lead, MATRICES * N, bytes);
     const char *quantized =
-        c->groups ? "%q, %d = quantize_blocks %x\n%a = packed_dot %w, %q, %d {shape = [m, 20], codec = $}\n"
-                    "%b = packed_dot %all, %q, %d, %i {shape = [m, 20], codec = $}\n"
+        c->groups ? "%q, %d = quantize_blocks %x\n%a = packed_dot %w, %q, %d {shape = [m, #], codec = $}\n"
+                    "%b = packed_dot %all, %q, %d, %i {shape = [m, #], codec = $}\n"
                     "%q2, %d2 = quantize_blocks %x {mode = auto}\n%q3, %d3 = quantize_blocks %x {mode = int8x2}\n"
-                    "%g = packed_dot %w, %q2, %d2 {shape = [m, 20], codec = $}\n"
-                    "%h = packed_dot %all, %q3, %d3, %i {shape = [m, 20], codec = $}\n"
-                  : "%a = packed_dot %w, %x {shape = [m, 20], codec = $}\n"
-                    "%b = packed_dot %all, %x, %one {shape = [m, 20], codec = $}\n"
-                    "%g = packed_dot %w, %x {shape = [m, 20], codec = $}\n"
-                    "%h = packed_dot %all, %x, %i {shape = [m, 20], codec = $}\n";
+                    "%g = packed_dot %w, %q2, %d2 {shape = [m, #], codec = $}\n"
+                    "%h = packed_dot %all, %q3, %d3, %i {shape = [m, #], codec = $}\n"
+                  : "%a = packed_dot %w, %x {shape = [m, #], codec = $}\n"
+                    "%b = packed_dot %all, %x, %one {shape = [m, #], codec = $}\n"
+                    "%g = packed_dot %w, %x {shape = [m, #], codec = $}\n"
+                    "%h = packed_dot %all, %x, %i {shape = [m, #], codec = $}\n";
     char body[2000], *out = body;
     const char *form[] = {
         quantized,
-        "%e = packed_dot %w, %x {shape = [m, 20], codec = $}\n%f = packed_dot %all, %x, %i {shape = [m, 20], codec = "
-        "$}\n%r = packed_rows %w, %i {shape = [m, 512], codec = $, rows = 20}\n"};
+        "%e = packed_dot %w, %x {shape = [m, #], codec = $}\n%f = packed_dot %all, %x, %i {shape = [m, #], codec = "
+        "$}\n%r = packed_rows %w, %i {shape = [m, 512], codec = $, rows = #}\n"};
     for (int k = 0; k < 2; k++)
         for (const char *p = form[k]; *p; p++)
             if (*p == '$')
                 out += sprintf(out, "%s", c->text);
+            else if (*p == '#')
+                out += sprintf(out, "%d", N);
             else
                 *out++ = *p;
     *out = 0;
@@ -221,6 +232,7 @@ static void check(const hn_codec *c, const char *target) {
     hone_graph *g = NULL;
     hone_array want[OUTPUTS] = {0};
     library l = {0};
+    N = columns_of(c);
     char what[60], *text = graph_of(c);
     bool good = text && !hone_graph_parse(text, strlen(text), &g, &err) && interpreted(g, MOST, want, &err);
     if (!ok(good && make(g, c, target, &l, &err), "packed/%s_%s_is_compiled", c->text, target))
