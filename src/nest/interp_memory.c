@@ -231,12 +231,15 @@ static bool is_again(const hn_run_state *s, const hn_stmt *x, int64_t lane) {
     return false;
 }
 
-hone_rc hn_run_copy(hn_run_state *s, const hn_stmt *x) {
+static hone_rc each_lane(hn_run_state *s, const hn_stmt *x,
+                         hone_rc (*lane)(hn_run_state *s, const hn_stmt *x, int64_t l)) {
     hone_rc rc = HONE_OK;
     for (int64_t l = 0, n = hn_run_lanes(s); l < n && !rc; l++)
-        if (hn_run_takes_part(s, l) && !is_again(s, x, l)) rc = copy_lane(s, x, l);
+        if (hn_run_takes_part(s, l) && !is_again(s, x, l)) rc = lane(s, x, l);
     return rc;
 }
+
+hone_rc hn_run_copy(hn_run_state *s, const hn_stmt *x) { return each_lane(s, x, copy_lane); }
 
 /* -- pushes */
 /* One element, from the thread's block to another one. */
@@ -267,12 +270,7 @@ static hone_rc push_lane(hn_run_state *s, const hn_stmt *x, int64_t lane) {
     return rc;
 }
 
-hone_rc hn_run_push(hn_run_state *s, const hn_stmt *x) {
-    hone_rc rc = HONE_OK;
-    for (int64_t l = 0, n = hn_run_lanes(s); l < n && !rc; l++)
-        if (hn_run_takes_part(s, l) && !is_again(s, x, l)) rc = push_lane(s, x, l);
-    return rc;
-}
+hone_rc hn_run_push(hn_run_state *s, const hn_stmt *x) { return each_lane(s, x, push_lane); }
 
 /* Threads commit and wait in lockstep: groups of all of them have one number. */
 void hn_run_commit(hn_run_state *s) {

@@ -66,7 +66,8 @@ static hone_rc read_sizes(const char *text, int64_t size[N_SIZES], hone_err *err
                            (int)n, p);
         size[i] = strtoll(equals + 1, &end, 10);
         if (end != p + n || end == equals + 1 || size[i] < 0)
-            return hn_fail(err, HONE_E_USAGE, "'%.*s': not a size that the model allows", (int)n, p);
+            return hn_fail(err, HONE_E_USAGE, "'%.*s': a size is a whole number from 0 on, such as past=512", (int)n,
+                           p);
         p += n + (p[n] == ',');
     }
     return HONE_OK;
