@@ -106,7 +106,11 @@ static void put_model(const cli *c, const char *path, const cli_model *m, const 
             printf("; all its elements are NaN, nothing was compared: try real inputs with hone run");
         else if (v->n_nan)
             printf("; %llu of %llu elements are NaN", (unsigned long long)v->n_nan, (unsigned long long)v->n_elements);
-        printf("%s\n", v->worst.same ? "" : ", outside the tolerance");
+        printf("%s", v->worst.same ? "" : ", outside the tolerance");
+        /* what differs by no number is NaN on one side */
+        if (!v->worst.same && !(v->worst.max_abs > 0))
+            printf(": one has NaN where the other has a number; look at both with hone run, or try other sizes");
+        printf("\n");
     }
 }
 
