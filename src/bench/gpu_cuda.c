@@ -25,6 +25,7 @@ enum {
     FUNC_THREADS = 0,
     FUNC_SHARED = 1,
     FUNC_DYNAMIC = 8,
+    NO_SUCH_PARAMETER = 1,
     CAPTURE_RELAXED = 2,
     RECORD_EXTERNAL = 1,
     JIT_ERROR_LOG = 5,
@@ -81,12 +82,14 @@ typedef struct cuda_table {
 #define F(name, older, args) int(*name) args;
     FUNCTIONS(F)
 #undef F
+    int (*cuFuncGetParamInfo)(void *function, size_t index, size_t *at, size_t *size_b); /* CUDA 12.4; NULL */
 } cuda_table;
 
 static const hn_gpu_symbol symbols[] = {
 #define F(name, older, args) {#name, older, offsetof(cuda_table, name), false},
     FUNCTIONS(F)
 #undef F
+        {"cuFuncGetParamInfo", NULL, offsetof(cuda_table, cuFuncGetParamInfo), true},
 };
 
 typedef struct cuda {
@@ -265,6 +268,24 @@ static void load(hone_gpu *g, const void *image, size_t size, const char *option
     must(g, code, what);
 }
 
+/* A driver takes the arguments at their word: one too few, or too short, is memory of ours that is none of it. */
+static void check_arguments(hone_gpu *g, const hn_gpu_launch *l, void *function) {
+    const cuda *c = g->state;
+    size_t n = 0, at = 0, size_b = 0;
+    int code = 0;
+    if (!c->f.cuFuncGetParamInfo) return;
+    while (!(code = c->f.cuFuncGetParamInfo(function, n, &at, &size_b))) {
+        size_t given_b = n >= l->n_args ? size_b : l->arg[n].buffer >= 0 ? sizeof(address) : l->arg[n].size;
+        if (given_b != size_b)
+            hn_gpu_fault(g, HN_GPU_LAUNCH_REFUSED, "kernel '%s': parameter %zu has %zu bytes, and %zu are passed",
+                         l->entry, n + 1, size_b, given_b);
+        n++;
+    }
+    if (code == NO_SUCH_PARAMETER && n != l->n_args)
+        hn_gpu_fault(g, HN_GPU_LAUNCH_REFUSED, "kernel '%s' has %zu parameters, and %zu are passed", l->entry, n,
+                     l->n_args);
+}
+
 /* Says itself what the driver would only call an invalid value. */
 static void check_launch(hone_gpu *g, const hn_gpu_launch *l, void *function) {
     const cuda *c = g->state;
@@ -296,6 +317,7 @@ static void *kernel(hone_gpu *g, const hn_gpu_launch *l) {
         if (l->arg[i].buffer < 0 && !l->arg[i].value)
             hn_bench_die(g->b, "kernel '%s': CUDA has no local arguments; shared memory is part of the launch",
                          l->entry);
+    check_arguments(g, l, function);
     check_launch(g, l, function);
     drop_graph(c);
     return function;
@@ -339,8 +361,10 @@ static void enqueue(hone_gpu *g, size_t set) {
     cuda *c = g->state;
     for (size_t i = 0; i < g->n_launches; i++) {
         const hn_gpu_launch *l = &g->launch[i];
+        static const unsigned char nothing[4096]; /* what an older driver reads when too few are passed */
         address at[HN_GPU_ARGS_MOST];
         void *param[HN_GPU_ARGS_MOST];
+        for (size_t k = l->n_args; k < HN_GPU_ARGS_MOST; k++) param[k] = (void *)(uintptr_t)nothing;
         for (size_t k = 0; k < l->n_args; k++) {
             const hone_gpu_arg *a = &l->arg[k];
             if (a->buffer >= 0) at[k] = g->buffer[a->buffer].mem[set].at;

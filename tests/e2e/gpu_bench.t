@@ -197,6 +197,16 @@ def faults():
           "gpu/slow_samples_are_dropped", lines)
     status, lines, errors, log = run("scale.kernel", "k.ptx", *QUICK, "--hone-energy", "10ms", play="no_energy")
     check(status == 1 and metric(lines, "latency_energy").get("error") == "the device has no counter of energy", "gpu/no_energy", lines)
+    for what, passed, words in (("few", "x y", "kernel 'scale' has 3 parameters, and 2 are passed"),
+                                ("many", "x y n:i32 n:i32", "kernel 'scale' has 3 parameters, and 4 are passed"),
+                                ("wide", "x y n:i64", "kernel 'scale': parameter 3 has 4 bytes, and 8 are passed")):
+        write("passes.kernel", SCALE.replace("KERNEL", "scale").replace("x y n:i32", passed))
+        status, lines, errors, log = run("passes.kernel", "k.ptx", "--hone-once", program=path("checked"))
+        check(status == 1 and fault(lines)["fault"] == "launch_refused" and words in fault(lines)["detail"],
+              "gpu/fault_arguments_" + what, (lines, errors))
+        # a driver before CUDA 12.4 does not say what a kernel takes; it reads nothing that is not there
+        status, lines, errors, log = run("passes.kernel", "k.ptx", "--hone-once", program=path("checked"), play="no_parameters")
+        check(status in (0, 1) and "Sanitizer" not in errors, "gpu/older_driver_arguments_" + what, (status, errors))
     write("bad.ptx", PTX + "// broken\n")
     status, lines, errors, log = run("scale.kernel", "bad.ptx", "--hone-once")
     check(fault(lines)["fault"] == "launch_refused" and "line 3: fatal: broken" in fault(lines)["detail"], "gpu/fault_ptx", lines)

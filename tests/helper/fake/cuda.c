@@ -7,7 +7,8 @@
  * all it touches is in a cache of 1 MiB (least recently used), and 7 us pass before work reaches an idle stream.
  * A launch of `planted` takes its fourth argument's tenth more.
  * Kernels are known by name; an image is PTX text that holds the names. HONE_FAKE_LOG: a file for the calls, one a
- * line. HONE_FAKE: words "no_device", "old", "broken_clock", "slow", "recovers", "no_energy" play what goes wrong.
+ * line. HONE_FAKE: words "no_device", "old", "broken_clock", "slow", "recovers", "no_energy", "no_parameters" play what goes
+ * wrong.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -246,7 +247,8 @@ static void run(const node *x) {
         device.us += 3;
         return;
     }
-    bool in = touch(block_of(x->a, 1)), out = touch(block_of(x->b, 1));
+    block *a = block_of(x->a, 1), *b = block_of(x->b, 1);
+    bool in = a && touch(a), out = b && touch(b);
     device.us += (in && out ? 4 : 10) + x->steps / 10.0;
     device.mj += 1;
     compute(x);
@@ -269,6 +271,17 @@ static int wait_for_all(void) {
     device.idle = true;
     if (device.pending) device.sticky = device.pending;
     return device.sticky;
+}
+
+/* Two buffers and how many numbers; `planted` takes its time, too. */
+API(cuFuncGetParamInfo, (void *function, size_t index, size_t *at, size_t *size_b)) {
+    ENTER(true);
+    const char *name = kernels[(int)(uintptr_t)function - 1];
+    if (plays("no_parameters")) return NOT_FOUND;
+    if (index >= (strcmp(name, "planted") ? 3 : 4)) return INVALID_VALUE;
+    *size_b = index < 2 ? sizeof(address) : sizeof(int);
+    *at = index < 3 ? 8 * index : 20;
+    return 0;
 }
 
 API(cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
