@@ -197,8 +197,13 @@ void hn_answer_end(hn_http_call *c, hn_task *j); /* of one job; the reply behind
 void hn_tensors_call(hn_http_call *c, const char *path);
 /* The body as a job; length: of the JSON in front of binary tensors, as the header says; NULL: it is all JSON. */
 hone_rc hn_tensors_read(hn_http_call *c, const char *text, size_t n, const char *length, hone_err *err);
+const char *hn_tensors_type(int32_t dtype); /* "FP32"; "UNKNOWN" */
 json_t *hn_tensors_ports(const hone_model_port *p, int32_t n);
 void hn_tensors_end(hn_http_call *c, hn_task *j);
+/* --- triton.c: what clients of Triton ask beyond that protocol --- */
+void hn_triton_config(hn_http_call *c);
+void hn_triton_stats(hn_http_call *c); /* of the call's model; NULL: of all */
+void hn_triton_index(hn_http_call *c);
 /* --- tools.c --- */
 hone_rc hn_tools_prompt(hn_http_call *c, char **prompt, size_t *n_prompt, hone_err *err);
 /* Calls in the text of one choice as OpenAI writes them, NULL: none; *n_front: bytes of text in front of them. */

@@ -20,7 +20,7 @@ static const type_name types[] = {{"FP32", HONE_F32}, {"FP64", HONE_F64},   {"FP
                                   {"UINT8", HONE_U8}, {"UINT16", HONE_U16}, {"UINT32", HONE_U32}, {"UINT64", HONE_U64},
                                   {"BOOL", HONE_BOOL}};
 
-static const char *type_text(int32_t dtype) {
+const char *hn_tensors_type(int32_t dtype) {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if ((int32_t)types[i].dtype == dtype) return types[i].name;
     return "UNKNOWN";
@@ -34,7 +34,7 @@ json_t *hn_tensors_ports(const hone_model_port *p, int32_t n) {
         json_t *shape = json_array();
         for (int32_t d = 0; d < p[i].rank; d++) json_array_append_new(shape, json_integer(p[i].dim[d]));
         json_array_append_new(
-            list, json_pack("{s:s, s:s, s:o}", "name", p[i].name, "datatype", type_text(p[i].dtype), "shape", shape));
+            list, json_pack("{s:s, s:s, s:o}", "name", p[i].name, "datatype", hn_tensors_type(p[i].dtype), "shape", shape));
     }
     return list;
 }
@@ -114,9 +114,9 @@ static hone_rc read_input(const json_t *input, const hone_model_port *p, body *b
     size_t n = 0, put = 0;
     hone_rc rc = read_shape(input, p->name, a, &n, err);
     if (rc) return rc;
-    if (!type || strcmp(type, type_text(p->dtype)))
+    if (!type || strcmp(type, hn_tensors_type(p->dtype)))
         return hn_fail(err, HONE_E_INPUT, "input '%s' is of the type %.20s, not %s", p->name, type ? type : "?",
-                       type_text(p->dtype));
+                       hn_tensors_type(p->dtype));
     a->dtype = (hone_dtype)p->dtype;
     size_t size_b = n * hone_dtype_size_b(a->dtype);
     if (size_b > 8 * most_b)
@@ -132,7 +132,7 @@ static hone_rc read_input(const json_t *input, const hone_model_port *p, body *b
     }
     if (!json_is_array(data) || !put_list(data, a->dtype, a->data, n, &put, 0) || put != n)
         return hn_fail(err, HONE_E_INPUT, "input '%s': its 'data' are not %zu numbers of the type %s", p->name, n,
-                       type_text(p->dtype));
+                       hn_tensors_type(p->dtype));
     return HONE_OK;
 }
 
@@ -258,7 +258,7 @@ static json_t *output_of(hn_http_call *c, const hone_array *a, const char *name,
         n *= (size_t)a->dim[d];
         json_array_append_new(shape, json_integer(a->dim[d]));
     }
-    o = json_pack("{s:s, s:s, s:o}", "name", name, "datatype", type_text((int32_t)a->dtype), "shape", shape);
+    o = json_pack("{s:s, s:s, s:o}", "name", name, "datatype", hn_tensors_type((int32_t)a->dtype), "shape", shape);
     if (wants_bytes(c, asked)) {
         c->binary = true;
         json_object_set_new(o, "parameters", json_pack("{s:I}", "binary_data_size", (json_int_t)(n * size_b)));
@@ -340,6 +340,10 @@ static bool model_call(hn_http_call *c, const char *rest, bool post) {
                       json_pack("{s:s, s:b}", "name", c->model->name, "ready", 1)); /* hn_http_broken was asked */
     else if (rest && !strcmp(rest, "infer") && post)
         infer(c);
+    else if (rest && !strcmp(rest, "config") && !post)
+        hn_triton_config(c);
+    else if (rest && !strcmp(rest, "stats") && !post)
+        hn_triton_stats(c);
     else
         return false;
     return true;
@@ -352,8 +356,8 @@ void hn_tensors_call(hn_http_call *c, const char *path) {
     char name[300], *rest;
     if (!*path) {
         hn_http_reply(c, 200,
-                      json_pack("{s:s, s:s, s:[s]}", "name", "hone", "version", hone_version(), "extensions",
-                                "binary_tensor_data"));
+                      json_pack("{s:s, s:s, s:[s, s, s]}", "name", "hone", "version", hone_version(), "extensions",
+                                "binary_tensor_data", "model_configuration", "statistics"));
         return;
     }
     if (!strncmp(path, models, sizeof models - 1) && strlen(path) < sizeof name) {
@@ -368,6 +372,13 @@ void hn_tensors_call(hn_http_call *c, const char *path) {
         hn_http_use(c, m);
         if (c->model && hn_http_broken(c)) return;
         if (c->model && model_call(c, rest, post)) return;
+        if (!c->model && !strcmp(path, "/models/stats") && !post) {
+            hn_triton_stats(c);
+            return;
+        }
+    } else if (!strcmp(path, "/repository/index") && post) {
+        hn_triton_index(c);
+        return;
     }
     hn_http_fail(c, 404,
                  c->model ? "there is no such call of a model; docs/serve.md lists them"

@@ -106,7 +106,13 @@ hone_rc hone_target_space(hone_target *t, const hone_target_options *options, ho
     hn_controls list = {0};
     hone_rc rc = hn_options_read(&o, sizeof o, options, "target", err);
     if (rc) return rc;
-    if (o.no_probe || !hn_cache_read(t, &scratch, o.all, &list)) rc = discover_and_probe(t, &scratch, &o, &list, err);
+    if (o.no_probe) {
+        rc = discover_and_probe(t, &scratch, &o, &list, err);
+    } else if (!hn_cache_read(t, &scratch, o.all, &list)) {
+        hn_cache_lock lock = hn_cache_lock_take(t, o.all);
+        if (!hn_cache_read(t, &scratch, o.all, &list)) rc = discover_and_probe(t, &scratch, &o, &list, err);
+        hn_cache_lock_free(&lock);
+    }
     if (!rc && (!hn_arena_ok(&scratch) || !hn_arena_ok(&t->arena)))
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory listing the controls of '%s'", t->print.command);
     if (!rc) rc = hn_target_build_space(t, &list, &o, out, err);

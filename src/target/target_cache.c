@@ -16,10 +16,14 @@
 #include "base/str.h"
 #include "target/target_int.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 static char *file_of(const hone_target *t, bool all) {
     char name[80], key[33];
@@ -170,4 +174,29 @@ bool hn_cache_read(hone_target *t, hn_arena *a, bool all, hn_controls *list) {
     free(text);
     free(file);
     return ok;
+}
+
+/* --- two that probe the same compiler at once ----------------------------------------------------------------------
+ *
+ * The second waits, and reads what the first has written. The file goes with the lock: who opens another one probes
+ * too, which costs time alone. A folder that cannot be written has no lock. */
+
+hn_cache_lock hn_cache_lock_take(const hone_target *t, bool all) {
+    hn_cache_lock l = {.fd = -1};
+    char *file = file_of(t, all);
+    if (file && asprintf(&l.path, "%s.lock", file) < 0) l.path = NULL;
+    free(file);
+    if (l.path) l.fd = open(l.path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    while (l.fd >= 0 && flock(l.fd, LOCK_EX) != 0 && errno == EINTR) continue;
+    return l;
+}
+
+void hn_cache_lock_free(hn_cache_lock *l) {
+    if (l->fd >= 0) {
+        unlink(l->path);
+        flock(l->fd, LOCK_UN); /* a program that was started meanwhile may hold the file open */
+        close(l->fd);
+    }
+    free(l->path);
+    *l = (hn_cache_lock){.fd = -1};
 }

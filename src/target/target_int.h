@@ -96,6 +96,13 @@ long hn_number_after(const char *text, const char *key);
 bool hn_cache_read(hone_target *t, hn_arena *a, bool all, hn_controls *list);
 hone_rc hn_cache_write(hone_target *t, bool all, const hn_controls *list, hone_err *err);
 char *hn_cache_file(const hone_target *t, const char *name); /* malloc'ed */
+/* Waits while another process, or thread, probes the same compiler. */
+typedef struct hn_cache_lock {
+    int fd; /* -1: none */
+    char *path;
+} hn_cache_lock;
+hn_cache_lock hn_cache_lock_take(const hone_target *t, bool all);
+void hn_cache_lock_free(hn_cache_lock *l);
 /* "path \t size \t mtime ns \t inode \t", malloc'ed: changes whenever the file does. NULL: no such file. */
 char *hn_file_state(const char *path);
 

@@ -476,6 +476,16 @@ def test_tritonclient(tensors):
         got = c.infer("linear", given, outputs=[client.InferRequestedOutput("y", binary_data=binary)], request_id="7")
         assert np.array_equal(got.as_numpy("y"), want(a, i)) and got.get_response()["id"] == "7"
         assert np.array_equal(c.infer("linear", given).as_numpy("y"), want(a, i))
+    config = c.get_model_config("linear")
+    assert config["input"] == [{"name": "x", "data_type": "TYPE_FP32", "dims": [4]}, {"name": "index", "data_type": "TYPE_INT64", "dims": []}]
+    assert config["max_batch_size"] == 32 and config["dynamic_batching"] == {"max_queue_delay_microseconds": 30000}
+    [stats] = c.get_inference_statistics("linear")["model_stats"]
+    assert (stats["inference_count"], stats["execution_count"], stats["inference_stats"]["fail"]["count"]) == (4, 4, 0)
+    assert stats["inference_stats"]["success"]["count"] == 4 and stats["inference_stats"]["success"]["ns"] > 0
+    assert [x["name"] for x in c.get_inference_statistics()["model_stats"]] == ["linear", "talk"]
+    assert [(x["name"], x["state"]) for x in c.get_model_repository_index()] == [("linear", "READY"), ("talk", "READY")]
+    with pytest.raises(client.InferenceServerException, match="there is no such model or call"):
+        c.get_model_config("other")
     with pytest.raises(client.InferenceServerException, match="Content-Encoding 'gzip' is not read"):
         c.infer("linear", given, request_compression_algorithm="gzip")
     assert np.array_equal(c.infer("linear", given, response_compression_algorithm="gzip").as_numpy("y"), want(a, i))

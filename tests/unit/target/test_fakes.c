@@ -4,6 +4,8 @@
 
 #include "tap.h"
 
+#include <pthread.h>
+
 static const struct {
     const char *name, *file, *script;
     unsigned mode;
@@ -138,6 +140,35 @@ static void of_other_tables(const char *file) {
     free(text);
 }
 
+typedef struct prober {
+    const char *path;
+    hone_target_stats stats;
+    bool good;
+} prober;
+
+static void *probe(void *arg) {
+    prober *p = arg;
+    hone_err err = {0};
+    hone_space *space = space_of(p->path, &p->stats, &err);
+    p->good = space != NULL;
+    hone_space_free(space);
+    return NULL;
+}
+
+/* Nothing is known: one of the two probes, the other one waits for what it finds. */
+static void two_at_once(const char *path, const char *file) {
+    prober x[2] = {{.path = path}, {.path = path}};
+    pthread_t thread[2];
+    char lock[600];
+    (void)unlink(file);
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&thread[i], NULL, probe, &x[i])) exit(99);
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    ok(x[0].good && x[1].good && x[0].stats.probe_s == x[1].stats.probe_s, "fakes/two_at_once_probe_once");
+    snprintf(lock, sizeof lock, "%s.lock", file);
+    ok(access(lock, F_OK) != 0, "fakes/nothing_is_left_of_the_lock");
+}
+
 static void test_probing(void) {
     char script[4000], object[128] = "\177ELF\2\1\1";
     object[16] = 1;
@@ -181,6 +212,7 @@ static void test_probing(void) {
     b = space_of(path, &third, &err);
     ok(b != NULL && second.probe_s != third.probe_s, "fakes/a_cache_of_other_tables_is_probed_again");
     hone_space_free(b);
+    two_at_once(path, file);
     hone_space_free(a);
 }
 
