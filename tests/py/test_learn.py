@@ -124,6 +124,7 @@ def libraries():
     return [name for name in os.listdir(os.path.join(os.environ["XDG_CACHE_HOME"], "hone", "language")) if len(name) == 32]
 
 
+@pytest.mark.skipif(not os.environ.get("HONE_LONG"), reason="a language model is compiled several times: make check-long")
 def test_a_language_model_learns_too(talked, tmp_path):
     """What was proven before a request came is compiled now, and goes on trial beside the same file as it was."""
     model, store, said = talked

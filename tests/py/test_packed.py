@@ -39,7 +39,6 @@ def stacked(s, values):
     return out
 
 
-@pytest.mark.optimised
 @pytest.mark.parametrize("name, kind", [("mixtral-split", "q4_0"), *([("qwen3", "q8_0")] if os.environ.get("HONE_LONG") else [])])
 def test_packed_weights(tmp_path, monkeypatch, name, kind):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
