@@ -44,14 +44,14 @@ def nasty(config):
 
 
 EXPECTED = {0: ("run_crash", "ValueError: odd"), 1: ("run_crash", "killed by SIGSEGV"),
-            2: ("run_timeout", "ran longer than 1 s"), 3: ("no_metric", "nan"), 4: ("no_metric", "2 values, expected 1"),
+            2: ("run_timeout", "ran longer than 5 s"), 3: ("no_metric", "nan"), 4: ("no_metric", "2 values, expected 1"),
             5: ("wrong_result", "INVALID_SCORE"), 6: ("run_crash", "SystemExit"), 7: ("run_crash", "exit status 4"),
             8: ("over_limit", "MemoryError"), 9: ("ok", ""), 10: ("ok", "")}
 
 
 @pytest.mark.parametrize("worker", ["pool", "process", PoolWorker(start_method="spawn")], ids=["pool", "process", "spawn"])
 def test_each_failure_costs_one_trial(worker):
-    results = Search(nasty, {"n": ss.range(0, 10)}).start(3, 1, worker=worker)
+    results = Search(nasty, {"n": ss.range(0, 10)}).start(3, 5, worker=worker)
     assert results.reason == "exhausted" and len(results) == 11
     for t in results:
         cls, text = EXPECTED[t.config["n"]]
@@ -131,7 +131,7 @@ def test_no_process_and_no_descriptor_is_left():
 
     before, had = len(os.listdir("/proc/self/fd")), children()
     for worker in ("pool", "process"):
-        Search(nasty, {"n": ss.range(0, 10)}).start(3, 1, worker=worker)
+        Search(nasty, {"n": ss.range(0, 10)}).start(3, 5, worker=worker)
     assert len(os.listdir("/proc/self/fd")) == before and children() == had
 
 
