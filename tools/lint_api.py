@@ -16,7 +16,7 @@ PREFIXES = {
     "precision": "precision", "program": "program", "prove": "prove proof proofs canary", "record": "store session trial trials",
     "quantize": "quantize", "race": "race", "reduce": "reduction", "report": "report", "rollout": "rollout rollouts",
     "search": "search outcome engine pareto recording replay", "space": "space point", "serve": "serve", "stat": "stat", "target": "target command family fp", "traffic": "traffic", "text": "text",
-    "text_peer": "text_peer", "text_speed": "text_speed", "tune": "tune workload", "tune_model": "tune_model",
+    "text_peer": "text_peer", "text_speed": "text_speed", "team": "team", "tune": "tune workload", "tune_model": "tune_model",
     "exactness": "exactness", "verify": "verify", "winners": "winner winners",
 }
 EXACT = {  # on what another header describes

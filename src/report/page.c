@@ -194,3 +194,15 @@ hone_rc hone_report_load(const char *name, const char *sentence, const char *jso
               .script = hn_load_page_js};
     return write_drawn(p, json, path, n, err);
 }
+
+hone_rc hn_report_team(const char *sentence, const char *standing, const char *json, const char *path, size_t *n,
+                       hone_err *err) {
+    page p = {.kind = "team report",
+              .title = "what was tuned",
+              .name = "What was tuned",
+              .standing = standing,
+              .sentence = sentence,
+              .sections = hn_team_page_html,
+              .script = hn_team_page_js};
+    return write_drawn(p, json, path, n, err);
+}

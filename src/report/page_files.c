@@ -19,5 +19,7 @@ CARRY(hn_profile_page_html, "src/report/profile_page.html");
 CARRY(hn_profile_page_js, "src/report/profile_page.js");
 CARRY(hn_load_page_html, "src/report/load_page.html");
 CARRY(hn_load_page_js, "src/report/load_page.js");
+CARRY(hn_team_page_html, "src/report/team_page.html");
+CARRY(hn_team_page_js, "src/report/team_page.js");
 CARRY(hn_chart_js, HN_CHART_JS);
 CARRY(hn_chart_licence, HN_CHART_LICENCE);

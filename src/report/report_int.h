@@ -38,9 +38,13 @@ void hn_report_escape(hn_str *s, const char *text);
 /* Appends JSON without < > &, which can stand in its strings alone: as escapes. */
 void hn_report_json_safe(hn_str *s, const char *json);
 
+/* Writes the page of a team's report; standing: the class of its sentence; json: without < > &. */
+hone_rc hn_report_team(const char *sentence, const char *standing, const char *json, const char *path, size_t *n,
+                       hone_err *err);
+
 /* The files that pages are made of, NUL-terminated (page_files.c): of all, and each page's sections and script. */
 extern const char hn_page_html[], hn_page_css[], hn_page_js[], hn_chart_js[], hn_chart_licence[];
 extern const char hn_report_page_html[], hn_report_page_js[], hn_profile_page_html[], hn_profile_page_js[];
-extern const char hn_load_page_html[], hn_load_page_js[];
+extern const char hn_load_page_html[], hn_load_page_js[], hn_team_page_html[], hn_team_page_js[];
 
 #endif

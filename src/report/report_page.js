@@ -27,51 +27,6 @@ const value = (t, k) => t.value[k] == null ? DASH : quantity(t.value[k], goals[k
 const valueAndGain = (t, k) => goals[k].expr + ": " + value(t, k) + (t.gain[k] == null ? "" : " (" + ratio(t.gain[k]) + ")");
 const worse = g => g.maximize ? "higher is better" : "lower is better";
 
-/* --- marks of its own -------------------------------------------------------------------------------------------- */
-
-/* Draws per bar a line from lo to hi and a mark at mid: dataset.whiskers = [{lo, mid, hi}] along the value axis x. */
-const whiskers = {
-  id: "whiskers",
-  afterDatasetsDraw(chart) {
-    const c = chart.ctx, x = chart.scales.x, area = chart.chartArea, clamp = v => Math.min(Math.max(x.getPixelForValue(v), area.left), area.right);
-    chart.data.datasets.forEach((set, k) => {
-      if (!set.whiskers || !chart.isDatasetVisible(k)) return;
-      chart.getDatasetMeta(k).data.forEach((bar, i) => {
-        const w = set.whiskers[i];
-        if (!w || w.mid == null) return;
-        const h = Math.min(bar.height || 10, 22) / 2;
-        c.save();
-        c.strokeStyle = set.lineColor;
-        c.lineWidth = 1.5;
-        c.beginPath();
-        for (const v of [w.lo, w.hi]) { c.moveTo(clamp(v), bar.y - h * 0.6); c.lineTo(clamp(v), bar.y + h * 0.6); }
-        c.moveTo(clamp(w.lo), bar.y); c.lineTo(clamp(w.q1 == null ? w.hi : w.q1), bar.y);
-        if (w.q3 != null) { c.moveTo(clamp(w.q3), bar.y); c.lineTo(clamp(w.hi), bar.y); }
-        c.stroke();
-        c.lineWidth = 3;
-        c.beginPath(); c.moveTo(clamp(w.mid), bar.y - h); c.lineTo(clamp(w.mid), bar.y + h); c.stroke();
-        c.restore();
-      });
-    });
-  },
-};
-/* A vertical or horizontal line at options.plugins.mark.{x,y}. */
-const mark = {
-  id: "mark",
-  beforeDatasetsDraw(chart, _, o) {
-    const c = chart.ctx, a = chart.chartArea;
-    c.save();
-    c.strokeStyle = ink.base;
-    c.lineWidth = 1.5;
-    c.setLineDash([6, 4]);
-    c.beginPath();
-    if (o.x != null) { const p = chart.scales.x.getPixelForValue(o.x); if (p >= a.left && p <= a.right) { c.moveTo(p, a.top); c.lineTo(p, a.bottom); } }
-    if (o.y != null) { const p = chart.scales.y.getPixelForValue(o.y); if (p >= a.top && p <= a.bottom) { c.moveTo(a.left, p); c.lineTo(a.right, p); } }
-    c.stroke();
-    c.restore();
-  },
-};
-
 /* --- head -------------------------------------------------------------------------------------------------------- */
 
 function tiles() {

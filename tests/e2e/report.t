@@ -39,6 +39,17 @@ def acts(browser, page):
     check(not browser.errors, "acting_nothing_on_the_console", browser.errors)
 
 
+def of_team(browser, top, page):
+    """All of the records above on one page: a picture for each metric with a proven gain."""
+    text = pages.looks(browser, top, "team", page, 2)
+    check("onerror=alert(1)" in text, "team_hostile_texts_are_shown")
+    check("hone retune" in text and "hone validate in" in text, "team_says_what_to_do", text)
+    browser.open(page)
+    bars = browser.eval("""Chart.getChart("gains-chart-1").data.datasets[0].whiskers.map(w => [w.lo, w.mid, w.hi].map(x => x.toFixed(3)).join(" "))""")
+    check(sorted(bars) == ["0.992 1.004 1.016", "1.069 1.081 1.093", "1.069 1.081 1.093"], "team_bars_are_the_intervals", bars)
+    check(not browser.errors, "team_nothing_on_the_console", browser.errors)
+
+
 def main():
     if not shutil.which("chromium"):
         print("1..0 # SKIP needs chromium")
@@ -53,6 +64,9 @@ def main():
         written[kind] = os.path.join(folder, "report.html")
         run = subprocess.run([HONE, "report"], cwd=folder, capture_output=True, text=True)
         check(run.returncode == 0, f"{kind}_is_written", run.stderr)
+    team = os.path.join(top, "team.html")
+    run = subprocess.run([HONE, "team", top, "--out", team], capture_output=True, text=True)
+    check(run.returncode == 0 and "programs on 2 machines" in run.stdout, "team_is_written", run.stdout + run.stderr)
 
     def checks(browser):
         text = {kind: pages.looks(browser, top, kind, written[kind], KINDS[kind]) for kind in KINDS}
@@ -61,6 +75,7 @@ def main():
         check("the tail is worse" in text["rejected"] and "rejected candidate" in text["rejected"], "rejected_says_why")
         check("onerror=alert(1)" in text["hostile"] and "alert(3)" in text["hostile"], "hostile_texts_are_shown")
         check("18446744073709551615" in text["kept"] and "aaaabbbbccccddddeeeeffff00001111" in text["kept"], "provenance_is_exact")
+        of_team(browser, top, team)
         acts(browser, written["kept"])
         on_paper(browser, top, written["kept"])
         with open(written["kept"], encoding="utf-8") as f:
