@@ -39,9 +39,10 @@ function gains() {
     const ends = list.flatMap(x => [x.g.gain.lo, x.g.gain.mid, x.g.gain.hi]).filter(x => x != null && Math.abs(x) < 1e15).concat(1);
     const box = el("div", { class: "chart" }, el("canvas", { id, role: "img" }));
     box.style.height = (90 + 30 * list.length) + "px";
-    $("gains-charts").append(el("h3", {}, metric), box, folded("The gains as a table", table("Proven gains in " + metric, [name1("Program"), name1("Gain, 95 % interval"), name1("State"), wide("Machine")],
-      list.map(x => [x.r.program, interval(x.g.gain), state(x.r.state), x.r.machine]))));
-    const same = new Set(list.map(x => x.r.machine)).size === 1, label = x => x.r.program + (same ? "" : " \u00b7 " + x.r.machine);
+    $("gains-charts").append(el("h3", {}, metric), box, folded("The gains as a table", table("Proven gains in " + metric, [name1("Program"), name1("Objective"), name1("Gain, 95 % interval"), name1("State"), wide("Machine")],
+      list.map(x => [x.r.program, x.g.objective, interval(x.g.gain), state(x.r.state), x.r.machine]))));
+    const one = get => new Set(list.map(get)).size === 1, dot = t => " \u00b7 " + t;
+    const label = x => x.r.program + (one(x => x.g.objective) ? "" : dot(x.g.objective)) + (one(x => x.r.machine) ? "" : dot(x.r.machine));
     const fill = (x, a, b) => holds(x.r) ? ink[a] : ink[b];
     picture(id, "Gains in " + metric + ": " + list.slice(0, 8).map(x => x.r.program + " " + ratio(x.g.gain.mid)).join(", ") + ".", () => ({
       type: "bar", plugins: [whiskers, mark],
