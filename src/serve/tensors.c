@@ -33,8 +33,8 @@ json_t *hn_tensors_ports(const hone_model_port *p, int32_t n) {
     for (int32_t i = 0; i < n; i++) {
         json_t *shape = json_array();
         for (int32_t d = 0; d < p[i].rank; d++) json_array_append_new(shape, json_integer(p[i].dim[d]));
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:o}", "name", p[i].name, "datatype", hn_tensors_type(p[i].dtype), "shape", shape));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "name", p[i].name, "datatype",
+                                              hn_tensors_type(p[i].dtype), "shape", shape));
     }
     return list;
 }

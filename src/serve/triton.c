@@ -24,9 +24,9 @@ void hn_triton_config(hn_http_call *c) {
                           "max_batch_size", most, "input", x ? ports(x->input, x->n_inputs, m->joins) : json_array(),
                           "output", x ? ports(x->output, x->n_outputs, m->joins) : json_array());
     if (m->joins && c->server->o.batch_delay_s > 0)
-        json_object_set_new(o, "dynamic_batching",
-                            json_pack("{s:I}", "max_queue_delay_microseconds",
-                                      (json_int_t)(c->server->o.batch_delay_s * 1e6)));
+        json_object_set_new(
+            o, "dynamic_batching",
+            json_pack("{s:I}", "max_queue_delay_microseconds", (json_int_t)(c->server->o.batch_delay_s * 1e6)));
     hn_http_reply(c, 200, o);
 }
 

@@ -7,8 +7,8 @@
  * all it touches is in a cache of 1 MiB (least recently used), and 7 us pass before work reaches an idle stream.
  * A launch of `planted` takes its fourth argument's tenth more.
  * Kernels are known by name; an image is PTX text that holds the names. HONE_FAKE_LOG: a file for the calls, one a
- * line. HONE_FAKE: words "no_device", "old", "broken_clock", "slow", "recovers", "no_energy", "no_parameters" play what goes
- * wrong.
+ * line. HONE_FAKE: words "no_device", "old", "broken_clock", "slow", "recovers", "no_energy", "no_parameters" play what
+ * goes wrong.
  */
 #include <stdbool.h>
 #include <stdint.h>
