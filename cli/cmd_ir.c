@@ -203,8 +203,10 @@ static hone_rc run_ir(cli *c, hone_err *err) {
     if (cli_given(c, "list")) return list_passes(c), HONE_OK;
     if (!c->n_args) return cli_fail(err, HONE_E_USAGE, "name a model, or ask for --list");
     const char *after = cli_text(c, "after", NULL);
-    const hone_pass_options how = {
-        .size = sizeof how, .relaxed = cli_given(c, "relaxed"), .bytes = cli_given(c, "bytes")};
+    const hone_pass_options how = {.size = sizeof how,
+                                   .relaxed = cli_given(c, "relaxed"),
+                                   .bytes = cli_given(c, "bytes"),
+                                   .tolerance = cli_tolerance(c)};
     cli_compiling_set(c, &x);
     if (cli_given(c, "program") || cli_given(c, "nest")) {
         hone_rc made = cli_given(c, "nest") ? put_nests(c, &x, err) : put_program(c, &x, err);
@@ -225,6 +227,7 @@ static const cli_option options[] = {
     {"after", 0, CLI_TEXT, "PASS", 0, 0, "run the passes up to this one"},
     {"all", 0, CLI_FLAG, NULL, 0, 0, "run all passes"},
     {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},
+    CLI_TOLERANCE_OPTION,
     {"bytes", 0, CLI_FLAG, NULL, 0, 0, "for machines that multiply bytes (x86-64-v4-vnni)"},
     {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},
     {"stats", 0, CLI_FLAG, NULL, 0, 0, "what each pass did, instead of the graph (which -o still writes)"},

@@ -65,6 +65,7 @@ static const cli_option options[] = {
     CLI_PLACE_OPTION,
     {"target", 't', CLI_TEXT, "T", 0, 0, "native, generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni or aarch64"},
     {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},
+    CLI_TOLERANCE_OPTION,
     {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},
     {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},
     {"specialize", 0, CLI_TEXT, "NAME=N,...", 0, 0, "further versions for these sizes: seq=128,512"},

@@ -92,7 +92,8 @@ static const cli_mcp_tool tools[] = {
      "Compiles an ONNX file or a graph text to a native shared library, its header and its weights; each kernel is "
      "checked against a reference.",
      "model text", "the model file",
-     "output emit embed-weights target relaxed reference no-parity symbol specialize cc winners no-winners jobs state "
+     "output emit embed-weights target relaxed tolerance reference no-parity symbol specialize cc winners no-winners "
+     "jobs state "
      "threads",
      "",
      "output:text nodes:int kernels:int distinct:int fallbacks:int winners:int cached:bool arena_b:int weights_b:int "
@@ -102,14 +103,16 @@ static const cli_mcp_tool tools[] = {
      "Times a compiled library, a model file or a language model on random inputs, alone or in turns with another "
      "engine.",
      "model text", "a compiled library or a model file",
-     "profile against threads size time seed prompt-tokens tokens steps target relaxed symbol cc winners no-winners "
+     "profile against threads size time seed prompt-tokens tokens steps target relaxed tolerance symbol cc winners "
+     "no-winners "
      "state",
      "", "model:text profile~text threads~int rounds~int results:*object",
      "{model}: median {results.0.p50_s} s of {results.0.runs} runs|{model}: "
      "{results.0.generation_tokens_per_s} tokens per second|timed"},
     {"profile", CLI_MCP_WORK, true, "Where a model's time goes",
      "Times each kernel of a model and sets it against what this machine can do.", "model text", "the model file",
-     "calls html trace threads size time seed steps state target relaxed reference symbol specialize cc winners "
+     "calls html trace threads size time seed steps state target relaxed tolerance reference symbol specialize cc "
+     "winners "
      "no-winners jobs",
      "",
      "model:text target:text threads:int runs:int run_s:num kernels_s:num of_roof:num? kernels:*{kernel:text kind:text "

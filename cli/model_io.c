@@ -6,6 +6,7 @@
 #include <hone/places.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,12 +84,22 @@ void cli_compiling_read(const cli *c, cli_compiling *x) {
     }
 }
 
+/* What is no number from 0 on is for the library to refuse. */
+double cli_tolerance(const cli *c) {
+    const char *text = cli_text(c, "tolerance", NULL);
+    char *end;
+    if (!text) return -1;
+    double x = strtod(text, &end);
+    return end == text || *end || !(x >= 0) ? (double)NAN : x;
+}
+
 void cli_compiling_set(const cli *c, cli_compiling *x) {
     cli_compiling_read(c, x);
     x->options.target = cli_text(c, "target", NULL);
     x->options.split = cli_text(c, "split", NULL);
     set_place(c, x);
     x->options.relaxed = cli_given(c, "relaxed");
+    x->options.tolerance = cli_tolerance(c);
     x->options.reference = cli_given(c, "reference");
     x->options.no_parity = cli_given(c, "no-parity");
     x->options.compiler = cli_text(c, "cc", NULL);

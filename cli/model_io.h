@@ -19,6 +19,13 @@
 
 /* --- options that make a library of a model ---------------------------------------------------------------------- */
 
+#define CLI_TOLERANCE_OPTION                                                                                           \
+    {                                                                                                                  \
+        "tolerance", 0, CLI_TEXT, "X", 0, 0,                                                                           \
+            "what a convolution may round, as a part of its results' root mean square, to take fewer "                 \
+            "multiplications; else 1e-3 with --relaxed, 0 without"                                                     \
+    }
+
 #define CLI_COMPILE_OPTIONS                                                                                            \
     {"target",                                                                                                         \
      't',                                                                                                              \
@@ -27,7 +34,7 @@
      0,                                                                                                                \
      0,                                                                                                                \
      "native, generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni or aarch64; several: one is chosen when it is loaded"},    \
-        {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},                                   \
+        {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"}, CLI_TOLERANCE_OPTION,             \
         {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},                         \
         {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not check kernels against the interpreter"},                        \
         {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},          \
@@ -88,6 +95,7 @@ typedef struct cli_compiling {
 /* Option --place, where it is given: sets the variable that libraries look at; said: the place and its device. */
 hone_rc cli_place_choose(const cli *c, char said[200], hone_err *err);
 /* Reads the options above; x stays where it is until cli_compiling_free. Progress goes to a terminal's stderr. */
+double cli_tolerance(const cli *c); /* of --tolerance; negative: the usual; NaN: no number from 0 on */
 void cli_compiling_set(const cli *c, cli_compiling *x);
 /* Those alone that the reading of a model takes (--symbol, --state): no driver is asked for devices, which takes a
  * fork, and a model that is open already may have threads. */

@@ -45,10 +45,12 @@ typedef struct hone_compile_options {
     const char *split;
     const char *precision; /* text of a choice of hone/precision.h; NULL: the model as it is. Stands in
                               dir/model.precision afterwards, too */
+    double tolerance;      /* as hone_pass_options */
 } hone_compile_options;
 static inline hone_compile_options hone_compile_defaults(void) {
     hone_compile_options o = HONE_ZERO;
     o.size = sizeof o;
+    o.tolerance = -1;
     return o;
 }
 

@@ -25,10 +25,14 @@ typedef struct hone_pass_options {
     bool relaxed; /* rewrites that change rounding: float reassociation, folding of normalisations into weights */
     bool bytes;   /* the machine multiplies bytes and adds them up (x86-64-v4-vnni, x86-64-v3): products of quantised
                      values are   products of bytes */
+    double tolerance; /* what a convolution may round more than its sum does, as a part of the root mean square of its
+                         results: within it windows of 3 x 3 take fewer multiplications. 0: nothing; negative: 1e-3 with
+                         `relaxed`, else nothing */
 } hone_pass_options;
 static inline hone_pass_options hone_pass_defaults(void) {
     hone_pass_options o = HONE_ZERO;
     o.size = sizeof o;
+    o.tolerance = -1;
     return o;
 }
 /* Runs the pipeline up to and including `after` (NULL: all of it), in place. stat: NULL, or room for that many rows;

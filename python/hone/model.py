@@ -431,6 +431,7 @@ def compile(
     progress: Optional[Progress] = None,
     target: Optional[str] = "native",
     relaxed: bool = False,
+    tolerance: float = -1.0,
     embed_weights: bool = False,
     parity: bool = True,
     reference: bool = False,

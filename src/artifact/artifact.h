@@ -56,6 +56,7 @@ struct hn_kernel {
     const char *cc, *flags; /* of a winner: its compiler ("": the usual one), and flags beyond the usual; NULL: none */
     const char *winner;     /* where its tuned schedule came from; NULL: the schedule is the cost model's choice */
     bool refused;           /* parity refused a winner for this kernel */
+    bool direct;            /* parity refused a form of it that rounds more (hn_emit_how.direct) */
     const char *declined;   /* why the fused emitter did not take it, or NULL */
     const char *fallback;   /* why it was replaced after parity, or NULL */
     hn_parity parity;

@@ -73,6 +73,7 @@ hone_rc hn_kernel_plain(hn_model *m, hn_kernel *k, hone_err *err) {
     k->winner = k->cc = k->flags = NULL;
     if (m->options->reference) return hn_kernel_refer(m, k, err);
     hn_emit_how how = {.dialect = m->dialect, .machine = m->machine, .relaxed = m->options->relaxed};
+    how.direct = k->direct;
     if (k->on_host) how.dialect = hn_host_dialect(m), how.machine = hn_machine_of(how.dialect, NULL);
     hone_rc rc = hn_emit_kernel(m->g, k->body, k->kind, k->name, &how, &m->arena, &k->code, &why);
     if (rc == HONE_E_UNSUPPORTED) {

@@ -95,12 +95,14 @@ typedef struct hn_emit_how {
     bool relaxed;
     const char *schedule; /* text of sketch/sketch.h; NULL: the first sketch that fits, with its cost model's knobs */
     struct hn_str *nest;  /* the scheduled nest's text is added here; NULL: it is not wanted */
+    bool direct;          /* of forms that round otherwise than the nest, none is the first choice */
 } hn_emit_how;
 
 /* A sketch that fits a body, with its knobs for it. */
 typedef struct hn_sketch_fit {
     const hn_sketch *sketch;
     hn_knobs knobs;
+    bool beside, first; /* of a whole form: the nest's sketches fit, too; it is expected to be faster than they are */
 } hn_sketch_fit;
 
 #define HN_BIT(kind) (1u << (kind)) /* of hn_backend.loops and .spaces */
@@ -126,7 +128,7 @@ struct hn_backend {
     hone_rc (*whole)(hn_graph *g, hn_block body, const char *name, const hn_emit_how *how, hn_arena *a,
                      hn_kernel_code *out, hone_err *err);
     /* Is it such a body? Then *out are the name of its schedule, as a sketch without functions, and its knobs. */
-    bool (*whole_fit)(const hn_graph *g, hn_block body, hn_sketch_fit *out);
+    bool (*whole_fit)(const hn_graph *g, hn_block body, const hn_machine *m, hn_sketch_fit *out);
     /* The body node by node, of the same meaning: all of *out. */
     hone_rc (*reference)(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out, hone_err *err);
     /* Appends the parts of the runtime's text that are named (blank-separated, any order, repeats allowed) and those
@@ -140,6 +142,10 @@ struct hn_backend {
     hn_machine (*machine)(const hn_dialect *d, const hone_device *device);
     const struct hn_image_maker *images; /* machine code of its kernels ahead of time (backend/image.h); NULL: none */
 };
+
+/* The schedule of convolutions by fewer multiplications (backend/cpu/winograd.c): its first word. */
+#define HN_WINOGRAD_SCHEDULE "winograd"
+bool hn_is_winograd(const char *schedule);
 
 extern const hn_backend *const hn_backends[]; /* NULL-terminated: the rows of backends.def */
 const hn_dialect *hn_dialect_at(size_t i);    /* of all backends, one after the other; NULL past the last */

@@ -130,13 +130,24 @@ size_t hn_emit_sketches(hn_graph *g, hn_block body, const char *kind, const hn_e
     hone_err ignored = {0};
     const hn_backend *b = how->dialect->backend;
     hn_nest *n;
-    if (room && b->whole_fit && b->whole_fit(g, body, list)) return 1;
-    if (!b->print || hn_nest_lower(g, body, kind, a, &n, &ignored)) return 0;
+    hn_sketch_fit whole = {0};
+    if (room && b->whole_fit && b->whole_fit(g, body, &how->machine, &whole)) {
+        list[count] = whole;
+        if (!whole.beside || whole.first) count++;
+        if (!whole.beside) return count;
+    }
+    if (!b->print || hn_nest_lower(g, body, kind, a, &n, &ignored)) return count;
     for (size_t i = 0; b->sketches[i] && count < room; i++) {
         list[count] = (hn_sketch_fit){.sketch = b->sketches[i]};
         if (b->sketches[i]->fits(n, &how->machine, &list[count].knobs)) count++;
     }
+    if (whole.beside && !whole.first && count < room) list[count++] = whole;
     return count;
+}
+
+bool hn_is_winograd(const char *schedule) {
+    const size_t n = strlen(HN_WINOGRAD_SCHEDULE);
+    return schedule && !strncmp(schedule, HN_WINOGRAD_SCHEDULE, n) && (!schedule[n] || schedule[n] == ' ');
 }
 
 /* --- symbols that a node defines -----------------------------------------------------------------------------------

@@ -114,6 +114,7 @@ static bool find_key(hn_library *l, char hex[33]) {
     hn_hash_text(&h, images);
     const bool facts[] = {l->options->no_parity, l->options->relaxed, l->options->reference};
     hn_hash_add(&h, facts, sizeof facts);
+    hn_hash_add(&h, &l->options->tolerance, sizeof l->options->tolerance); /* parity asks for it */
     hn_hash_add(&h, l->entry.text, l->entry.n);
     for (uint32_t i = 0; i < l->n_model && good; i++) good = add_model(&l->model[i], &h);
     hn_hash_end(&h, hex);
@@ -271,7 +272,7 @@ void hn_cache_put(hn_library *l) {
     if (!made || !entry) return;
     for (uint32_t k = 0; k < l->n_model; k++)
         for (uint32_t i = 0; i < l->model[k].n_kernel; i++) /* the key describes the kernels before fallbacks */
-            if (l->model[k].kernel[i].fallback || l->model[k].kernel[i].refused) return;
+            if (l->model[k].kernel[i].fallback || l->model[k].kernel[i].refused || l->model[k].kernel[i].direct) return;
     if (hn_make_dirs(dir, NULL) || !mkdtemp(made)) return;
     if (!put_files(l, made) || rename(made, entry)) hn_remove_tree(made, NULL);
     prune(l, dir);

@@ -13,6 +13,7 @@
 #include "compile/winner.h"
 #include "parity/parity.h"
 #include "pass/pass.h"
+#include "pass/tolerance.h"
 #include "precision/precision.h"
 
 #include <errno.h>
@@ -74,7 +75,11 @@ static hn_pass_how how_to_pass(const hn_library *l) {
     hn_pass_how how = {.relaxed = l->options->relaxed,
                        .bytes = l->n_target > 0,
                        .layout = l->n_target ? l->target[0]->backend->layout : NULL};
-    for (uint32_t t = 0; t < l->n_target; t++) how.bytes &= l->target[t]->bytes;
+    how.tolerance = hn_tolerance_of(l->options->relaxed, l->options->tolerance);
+    for (uint32_t t = 0; t < l->n_target; t++) {
+        how.bytes &= l->target[t]->bytes;
+        if (l->target[t]->backend->layout) how.tolerance = 0; /* devices have no such kernels */
+    }
     return how;
 }
 
@@ -150,10 +155,11 @@ static hone_rc emit(hn_library *l, hone_err *err) {
 /* Takes over the parity result of an earlier version whose function this kernel shares. */
 static hone_rc follow(hn_model *m, hn_kernel *k, uint32_t *n, hone_err *err) {
     k->parity = k->same->parity;
-    if (k->same->reference == k->reference && k->same->refused == k->refused && k->same->on_host == k->on_host)
-        return HONE_OK;
+    bool alike = k->same->reference == k->reference && k->same->refused == k->refused && k->same->direct == k->direct;
+    if (alike && k->same->on_host == k->on_host) return HONE_OK;
     k->fallback = k->same->fallback;
     k->refused = k->same->refused;
+    k->direct = k->same->direct;
     ++*n;
     if (k->same->on_host && !k->on_host) return hn_kernel_to_host(m, k, k->same->why_host, err);
     return k->same->reference ? hn_kernel_refer(m, k, err) : hn_kernel_plain(m, k, err);
@@ -176,6 +182,14 @@ static hone_rc fall_back(hn_model *m, uint32_t *n, hone_err *err) {
             if (rc) return rc;
             k->parity = (hn_parity){0};
             k->refused = true;
+            ++*n;
+            continue;
+        }
+        if (!k->reference && hn_is_winograd(k->code.schedule)) { /* rounds too much here: in full, then */
+            k->direct = true;
+            hone_rc rc = hn_kernel_plain(m, k, err);
+            if (rc) return rc;
+            k->parity = (hn_parity){0};
             ++*n;
             continue;
         }
@@ -349,6 +363,7 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
     hn_narrow_plan plan = {0};
     hn_graph *narrow = NULL;
     hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
+    if (!rc) rc = hn_tolerance_check(o.tolerance, err);
     if (!rc && o.precision) rc = hn_plan_graph(o.precision, g, &plan, &narrow, err);
     if (!rc && o.precision) {
         l.precision = (hn_library_precision){

@@ -190,7 +190,8 @@ static void try_winner(hn_model *m, hn_kernel *k, const hone_winner *w) {
     if (!family) m->n_missed[HN_MISS_COMPILER]++;
     if (!family || !hn_flags_known(family, w->flags)) return;
     if (m->options->emit == HONE_EMIT_C && (*w->cc || *w->flags)) return; /* one file has one set of flags */
-    const hn_emit_how how = {m->dialect, m->machine, m->options->relaxed, w->schedule, NULL};
+    const hn_emit_how how = {
+        .dialect = m->dialect, .machine = m->machine, .relaxed = m->options->relaxed, .schedule = w->schedule};
     bool same = !hn_emit_kernel(m->g, k->body, k->kind, k->name, &how, &m->arena, &code, NULL) && code.scratch_b &&
                 is_proven_text(k, &code, w);
     if (same)

@@ -206,6 +206,27 @@ static void push_image(hn_typing *c, hn_dim channels, const hn_dim *kernel, bool
     if (last) hn_type_push(c, c->out, channels);
 }
 
+/* Windows of 3 x 3, evaluated for Winograd's tiles (ir/winograd.h). */
+static void check_evaluated(hn_typing *c) {
+    static const hn_attr_id ones[] = {HN_A_STRIDE, HN_A_DILATION, HN_A_INFLATE};
+    const hn_type *w = c->in[1], *u = c->in[2];
+    int64_t results = 0, n = 0;
+    hn_type_want(c, 2, HONE_F32);
+    hn_type_rank(c, 2, 4, 4);
+    hn_type_rank(c, 1, 4, 4);
+    bool fine = !c->rc && channels_last(c) && hn_type_int(c, HN_A_GROUPS, 1, INT64_MAX) == 1 && w->dtype == HONE_F32;
+    for (size_t d = 2; fine && d < 4; d++) fine = hn_dim_is_int(c->d, w->dim[d], &n) && n == 3;
+    for (size_t i = 0; fine && i < 3; i++) {
+        const int64_t *by = hn_type_attr_maybe(c, ones[i]) ? hn_type_ints(c, ones[i], 2) : NULL;
+        fine = !by || (by[0] == 1 && by[1] == 1);
+    }
+    fine = fine && hn_dim_is_int(c->d, w->dim[0], &results) && hn_dim_is_int(c->d, u->dim[0], &n) &&
+           n == (results + 15) / 16 && hn_dim_is_int(c->d, u->dim[1], &n) && (n == 16 || n == 36) &&
+           hn_dim_is_int(c->d, u->dim[3], &n) && n == 16;
+    if (!fine && !c->rc) hn_type_wrong(c, "input 2 is for f32 windows of 3 x 3: [ceil(M/16), 16 or 36, C, 16]");
+    if (!c->rc) hn_type_equal(c, w->dim[1], u->dim[2], "channels");
+}
+
 void hn_rule_conv(hn_typing *c) {
     const hn_type *x = c->in[0], *w = c->in[1];
     int64_t groups = hn_type_int(c, HN_A_GROUPS, 1, INT64_MAX), n;
@@ -219,6 +240,7 @@ void hn_rule_conv(hn_typing *c) {
     if (hn_dim_is_int(c->d, w->dim[0], &n) && n % groups != 0)
         hn_type_wrong(c, "%" PRId64 " output channels are not a multiple of %" PRId64 " groups", n, groups);
     push_image(c, w->dim[0], w->dim + 2, true);
+    if (c->n_in > 2 && !c->rc) check_evaluated(c);
 }
 
 void hn_rule_window(hn_typing *c) {

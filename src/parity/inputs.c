@@ -5,6 +5,7 @@
  * no stride of the kernel meets the same values again.
  */
 #include "ir/packed.h"
+#include "ir/winograd.h"
 #include "parity/parity.h"
 
 #include <math.h>
@@ -247,6 +248,8 @@ static void add_node_traits(tracer *w, const hn_node *n) {
     if (n->op == HN_OP_POW) limit(w, n->in[1], 0, 4);
     if (n->op == HN_OP_NMS) limit(w, n->in[2], 0, 5);
     if (n->op == HN_OP_ATTEND) add_attend_traits(w, n);
+    if (hn_winograd_tile(g, n) && hn_is_winograd(w->t->k->code.schedule))
+        x->bound = hn_tolerance_of(w->t->m->options->relaxed, w->t->m->options->tolerance);
     /* High bytes are drawn as often as low ones: the terms of a block are 128 times as large, and may nearly cancel. */
     if (n->op == HN_OP_PACKED_DOT && hn_dot_digits(g, n) == 2)
         x->length = fmax(x->length, 8 * (double)hn_dot_length(g, n));
@@ -322,6 +325,31 @@ static void fill_tensor(hn_trial *t, const hn_traits *x, uint32_t i, hn_fill fil
     if (fill == HN_FILL_SPECIAL && d->cls == HN_CLASS_FLOAT) add_specials(t, to, n);
 }
 
+/* Element [k, c, tap] of packed weights (pass/pack_conv.c): [1, panels, 3, 3, channels, 16], or as they were. */
+static int64_t weight_at(const hn_tensor *p, int64_t channels, int64_t k, int64_t c, int64_t tap) {
+    if (p->rank == 4) return (k * channels + c) * 9 + tap;
+    return ((k / HN_WINOGRAD_PANEL * 9 + tap) * channels + c) * HN_WINOGRAD_PANEL + k % HN_WINOGRAD_PANEL;
+}
+
+/* Evaluated windows say what the weights say. */
+static bool evaluate_windows(hn_trial *t, const hn_node *n) {
+    const hn_graph *g = t->m->g;
+    const hn_type *type = hn_type_of(g, n->in[1]);
+    hn_val v = n->in[1];
+    hn_tensor w, u;
+    int64_t dim[HN_RANK_MAX];
+    while (g->value[v].node) v = hn_def(g, v)->in[0];
+    const hn_tensor *p = &t->in[g->value[v].index], *to = &t->in[g->value[n->in[2]].index];
+    for (size_t d = 0; d < 4; d++)
+        if (!hn_dim_is_int(g->dims, type->dim[d], &dim[d])) return false;
+    if (!hn_tensor_new(t->a, HONE_F32, 4, dim, &w)) return false;
+    for (int64_t i = 0; i < hn_tensor_n(&w); i++)
+        ((float *)w.data)[i] = ((const float *)p->data)[weight_at(p, dim[1], i / 9 / dim[1], i / 9 % dim[1], i % 9)];
+    if (!hn_winograd_windows(t->a, &w, hn_winograd_tile(g, n), &u)) return false;
+    memcpy(to->data, u.data, (size_t)hn_tensor_n(to) * sizeof(float));
+    return true;
+}
+
 bool hn_trial_inputs(hn_trial *t, const hn_traits *traits, hn_fill fill) {
     const hn_graph *g = t->m->g;
     const hn_blk *b = &g->block[t->k->body];
@@ -336,5 +364,7 @@ bool hn_trial_inputs(hn_trial *t, const hn_traits *traits, hn_fill fill) {
         if (traits->low[i] == 0 && traits->high[i] < 0 && hn_tensor_n(&t->in[i]) > 0) return false; /* no legal index */
         fill_tensor(t, traits, i, fill);
     }
+    for (uint32_t i = 0; i < b->n_node && t->in; i++)
+        if (hn_winograd_tile(g, &g->node[b->node[i]]) && !evaluate_windows(t, &g->node[b->node[i]])) return false;
     return t->in != NULL;
 }

@@ -48,6 +48,7 @@ static bool has_symbols(const hn_model *m, const hn_kernel *k) {
 
 static bool wanted(const hn_traits *x, hn_fill fill) {
     if (fill == HN_FILL_POSITIVE) return x->domain;
+    if (x->bound > 0 && fill == HN_FILL_SPECIAL) return false; /* NaN reaches a tile's other results */
     return !(x->orders && (fill == HN_FILL_SPECIAL || fill == HN_FILL_EDGE));
 }
 

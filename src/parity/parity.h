@@ -49,6 +49,7 @@ typedef struct hn_traits {
     double eps;                /* largest of the float types inside */
     double length;             /* longest reduction, at these sizes */
     double n_float;            /* operations that give floats */
+    double bound;              /* what results may differ by, as a part of their root mean square; 0: as sums do */
     double n_functions;        /* of those, functions that are no single rounding: exp, erf, sin … */
 } hn_traits;
 

@@ -6,12 +6,15 @@
 #include "base/options.h"
 #include "base/str.h"
 #include "pass/rewrite.h"
+#include "pass/tolerance.h"
 
 #include <hone/pass.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define RELAXED_TOLERANCE 1e-3                     /* of convolutions in relaxed mode, where none is named */
 enum { ROUNDS_MAX = 6, CHECKED_TEXT_B = 4 << 20 }; /* larger texts are not read back */
 
 const hn_pass *hn_pass_named(const char *name) {
@@ -62,9 +65,16 @@ static hone_rc check(const hn_graph *g, const hn_pass *p, hone_err *err) {
 /* A panel is a cache line of f32, and whole vectors of every instruction set. */
 const hn_layout_facts hn_usual_layout = {.panel = 16, .channels_last = true};
 
+hone_rc hn_tolerance_check(double tolerance, hone_err *err) {
+    return isnan(tolerance) ? hn_fail(err, HONE_E_USAGE, "a tolerance is a number from 0 on, such as 1e-3") : HONE_OK;
+}
+double hn_tolerance_of(bool relaxed, double tolerance) {
+    return tolerance < 0 ? relaxed ? RELAXED_TOLERANCE : 0 : tolerance;
+}
+
 static hone_rc run_one(hn_graph *g, const hn_pass *p, hn_pass_how how, unsigned *have, uint64_t *n_rewrites,
                        hone_err *err) {
-    hn_pass_ctx ctx = {.relaxed = how.relaxed, .bytes = how.bytes, .have = *have};
+    hn_pass_ctx ctx = {.relaxed = how.relaxed, .bytes = how.bytes, .tolerance = how.tolerance, .have = *have};
     ctx.layout = how.layout ? how.layout : &hn_usual_layout;
     hn_graph_settle(g);
     hone_rc rc = p->run(g, &ctx, err);
@@ -142,7 +152,9 @@ bool hone_pass_at(size_t i, hone_pass *out) {
 static hone_rc read_options(const hone_pass_options *options, hn_pass_how *how, hone_err *err) {
     hone_pass_options o = hone_pass_defaults();
     hone_rc rc = hn_options_read(&o, sizeof o, options, "pass", err);
+    if (!rc) rc = hn_tolerance_check(o.tolerance, err);
     *how = (hn_pass_how){.relaxed = o.relaxed, .bytes = o.bytes};
+    how->tolerance = hn_tolerance_of(o.relaxed, o.tolerance);
     return rc;
 }
 

@@ -101,6 +101,7 @@ hn_val hn_pack_conv(hn_rewriter *r, const hn_node *node) {
     weights w;
     if (!read_weights(r, node, &w)) return HN_KEEP;
     const hn_node n = *node;
-    const hn_val in[] = {n.in[0], w.per_group == 1 && w.channels == 1 ? own_weights(r, &w) : panelled(r, &w)};
-    return hn_emit(r->g, r->b.b, HN_OP_CONV, 2, in, n.n_attr, n.attr, 1);
+    const hn_val in[] = {n.in[0], w.per_group == 1 && w.channels == 1 ? own_weights(r, &w) : panelled(r, &w),
+                         n.n_in > 2 ? n.in[2] : 0};
+    return hn_emit(r->g, r->b.b, HN_OP_CONV, n.n_in, in, n.n_attr, n.attr, 1);
 }

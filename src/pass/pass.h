@@ -23,11 +23,16 @@ extern const hn_layout_facts hn_usual_layout; /* src/pass/driver.c; of CPUs */
 typedef struct hn_pass_how {
     bool relaxed, bytes;           /* as in hone_pass_options */
     const hn_layout_facts *layout; /* NULL: the usual one */
+    double tolerance;              /* of a convolution, by the root mean square of its results; 0: as sums do */
 } hn_pass_how;
+
+/* The tolerance of hone_pass_options and hone_compile_options. */
+double hn_tolerance_of(bool relaxed, double tolerance);
 
 typedef struct hn_pass_ctx {
     bool relaxed, bytes; /* hn_pass_how */
     const hn_layout_facts *layout;
+    double tolerance;
     unsigned have;       /* facts that hold */
     uint64_t n_rewrites; /* the pass adds to it */
 } hn_pass_ctx;

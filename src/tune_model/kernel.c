@@ -166,7 +166,10 @@ static hone_rc begin(slice *s, ahead *x, hone_err *err) {
     hn_tuning *t = s->t;
     hn_kernel_code code = {0};
     const hn_seen *same;
-    const hn_emit_how how = {t->m->dialect, t->m->machine, t->m->options->relaxed, x->setting.schedule, NULL};
+    const hn_emit_how how = {.dialect = t->m->dialect,
+                             .machine = t->m->machine,
+                             .relaxed = t->m->options->relaxed,
+                             .schedule = x->setting.schedule};
     hone_rc rc = hn_emit_kernel(t->m->g, s->k->k->body, s->k->k->kind, s->k->k->name, &how, &x->a, &code, NULL);
     if (rc || !code.scratch_b) {
         rc = finish(s, x, HONE_BUILD_ERROR, NAN, NAN, err);

@@ -104,7 +104,10 @@ static hone_rc emit_rival(proof *p, size_t i, hone_err *err) {
     hone_rc rc = hone_point_from_json(p->k->space.space, r->seen->json, point, err);
     if (rc) return rc;
     hn_tune_space_setting(&p->k->space, point, &r->setting);
-    const hn_emit_how how = {t->m->dialect, t->m->machine, t->m->options->relaxed, r->setting.schedule, NULL};
+    const hn_emit_how how = {.dialect = t->m->dialect,
+                             .machine = t->m->machine,
+                             .relaxed = t->m->options->relaxed,
+                             .schedule = r->setting.schedule};
     bool failed = hn_emit_kernel(t->m->g, p->k->k->body, p->k->k->kind, p->k->k->name, &how, &p->a, &r->code, NULL) ||
                   !r->code.scratch_b;
     p->contest.x[i].failed = failed;

@@ -19,7 +19,7 @@ hone_rc hn_cpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_ke
 hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out, hone_err *err);
 hone_rc hn_cpu_whole(hn_graph *g, hn_block body, const char *name, const hn_emit_how *how, hn_arena *a,
                      hn_kernel_code *out, hone_err *err);
-bool hn_cpu_whole_fit(const hn_graph *g, hn_block body, hn_sketch_fit *out);
+bool hn_cpu_whole_fit(const hn_graph *g, hn_block body, const hn_machine *m, hn_sketch_fit *out);
 bool hn_cpu_add_runtime(hn_str *out, const char *names);
 
 /* packed.c and reference_attend.c: kernels of whole.c. */
@@ -28,6 +28,12 @@ hone_rc hn_cpu_packed(hn_graph *g, hn_block body, const char *name, hn_arena *a,
 void hn_cpu_attend_knobs(hn_knobs *out);
 hone_rc hn_cpu_attend(hn_graph *g, hn_block body, const char *name, const int64_t *setting, hn_arena *a,
                       hn_kernel_code *out, hone_err *err);
+
+/* winograd.c: likewise. *first: it is expected to be the fastest. `setting` of the knobs that fit gives; the body fits.
+ */
+bool hn_cpu_winograd_fit(const hn_graph *g, hn_block body, const hn_machine *m, hn_knobs *out, bool *first);
+hone_rc hn_cpu_winograd(hn_graph *g, hn_block body, const char *name, const int64_t *setting, hn_arena *a,
+                        hn_kernel_code *out, hone_err *err);
 
 /* Text of the runtime (rt/NAME.h), carried in the library; NULL when there is no such part. */
 const char *hn_runtime_text(const char *name);

@@ -24,6 +24,7 @@ CARRY(packed, "src/backend/cpu/rt/packed.h")
 CARRY(order, "src/backend/cpu/rt/order.h")
 CARRY(odd, "src/backend/cpu/rt/odd.h")
 CARRY(attend, "src/backend/cpu/rt/attend.h")
+CARRY(winograd, "src/backend/cpu/rt/winograd.h")
 CARRY(pool, "src/backend/cpu/rt/pool.h")
 CARRY(math_base, "src/backend/cpu/rt/math_base.h")
 CARRY(math_root, "src/backend/cpu/rt/math_root.h")
@@ -48,6 +49,7 @@ static const part parts[] = {
     {"pool", hn_rt_pool, "base"},
     {"lanes", hn_rt_lanes, "base"},
     {"attend", hn_rt_attend, "base convert lanes"},
+    {"winograd", hn_rt_winograd, "base lanes"},
     {"block_decode", hn_rt_block_decode, ""},
     {"packed", hn_rt_packed, "base lanes"},
 };

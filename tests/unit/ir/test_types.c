@@ -31,6 +31,14 @@ static const char head[] = "ir 1\n"
     "%p0 = iota {shape = [" tokens "], dtype = i64, axis = 0}\n"                                                       \
     "%r = attend %q0, %k0, %k0, %t0, %v, %p0 {block = 16}"
 
+/* A convolution with evaluated windows: results, panels, points, channels of these, stride. */
+#define EVALUATED(results, panels, points, channels, stride)                                                           \
+    "%x0 = iota {shape = [1, 8, 9, 4], dtype = f32, axis = 3}\n"                                                       \
+    "%w0 = iota {shape = [" results ", 4, 3, 3], dtype = f32, axis = 0}\n"                                             \
+    "%u0 = iota {shape = [" panels ", " points ", " channels ", 16], dtype = f32, axis = 0}\n"                         \
+    "%r = conv %x0, %w0, %u0 {stride = [" stride ", 1], dilation = [1, 1], inflate = [1, 1], groups = 1, "             \
+    "low = [1, 1], high = [1, 1], dtype = f32, channels_last = 1}"
+
 static const struct {
     const char *name, *text, *want; /* the type of %r, or part of the message */
 } row[] = {
@@ -100,6 +108,12 @@ static const struct {
      "%r = conv %c, %w {stride = [2, 1], dilation = [1, 2], inflate = [1, 1], groups = 2, low = [1, 2], high = [1, 2], "
      "dtype = f32}",
      "f32[1, 6, 5, n]"},
+    {"conv_evaluated", EVALUATED("6", "1", "16", "4", "1"), "f32[1, 8, 9, 6]"},
+    {"conv_evaluated_large", EVALUATED("17", "2", "36", "4", "1"), "f32[1, 8, 9, 17]"},
+    {"conv_evaluated_panels", EVALUATED("17", "1", "36", "4", "1"), "input 2 is for f32 windows of 3 x 3"},
+    {"conv_evaluated_points", EVALUATED("6", "1", "25", "4", "1"), "input 2 is for f32 windows of 3 x 3"},
+    {"conv_evaluated_channels", EVALUATED("6", "1", "16", "5", "1"), "channels: 4 differs from 5"},
+    {"conv_evaluated_stride", EVALUATED("6", "1", "16", "4", "2"), "input 2 is for f32 windows of 3 x 3"},
     {"conv_channels",
      "%r = conv %c, %w {stride = [2, 1], dilation = [1, 2], inflate = [1, 1], groups = 1, low = [1, 2], high = [1, 2], "
      "dtype = f32}",
