@@ -94,6 +94,12 @@ HONE_API void hone_target_get_stats(const hone_target *target, hone_target_stats
 HONE_API hone_rc hone_target_seeds(const hone_target *target, const hone_space *space, double **points, size_t *n,
                                    hone_err *err);
 
+/* The same for an objective: before them come at most three combinations that were learned for it on many programs.
+ * They say what is tried first and exclude nothing. NULL, or one that nothing was learned for: as hone_target_seeds. */
+#define HONE_SMALL "size" /* bytes of code */
+HONE_API hone_rc hone_target_seeds_for(const hone_target *target, const hone_space *space, const char *objective,
+                                       double **points, size_t *n, hone_err *err);
+
 /* The plain levels of optimisation, the fastest first, for this machine, everything else absent; as hone_target_seeds.
  */
 HONE_API hone_rc hone_target_levels(const hone_target *target, const hone_space *space, double **points, size_t *n,

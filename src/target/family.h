@@ -97,6 +97,17 @@ typedef struct hn_listing {
     bool device; /* code for a GPU: the room cubin reads it, and argv and read are NULL */
 } hn_listing;
 
+/* A combination of controls that paid on many programs (bench/learn-seeds.sh), and for what: HONE_SMALL. */
+typedef struct hn_learned {
+    const char *objective, *genes;
+} hn_learned;
+/* Learned rows that may come before the rules: what a wrong table costs a search, in evaluations. */
+enum { HN_LEARNED_MOST = 3 };
+/* The order of a family's seeds for an objective (NULL: none): what was learned for it, at most HN_LEARNED_MOST, then
+ * all rules. learned ends with a NULL objective, or is NULL. row: room for both and a NULL, which ends it. Gives the
+ * number of learned ones. */
+size_t hn_seeds_order(const hn_learned *learned, const char *const *rule, const char *objective, const char **row);
+
 /* All functions are pure but for running the compiler. May be NULL where it says so. */
 typedef struct hn_family {
     int version;
@@ -128,6 +139,7 @@ typedef struct hn_family {
     const char *level, *arch;  /* the genes for the level of optimisation and for the processor */
     const char *const *levels; /* plain levels, the fastest first; for this machine where that is offered: as seeds */
     const char *const *seeds;  /* combinations known to pay: "NAME VALUE; NAME VALUE" */
+    const hn_learned *learned; /* measured on many programs; a NULL objective ends them. NULL: none */
     /* Controls that may decide more than all others together, crossed with compilers, contracts and levels before
      * anything else is tried: "NAME VALUE|VALUE", of which the first two that are offered count. lto and pgo always
      * belong to them. NULL: none. */

@@ -29,6 +29,12 @@ static const char *const seeds[] = {
 #undef HN_SEED
     NULL};
 
+static const hn_learned learned[] = {
+#define HN_LEARNED(objective, genes) {objective, genes},
+#include "target/gcc_learned.def"
+#undef HN_LEARNED
+    {NULL, NULL}};
+
 static hn_rule classify(const char *name, bool takes_value) {
     return hn_rule_find(rules, sizeof rules / sizeof *rules, name, takes_value);
 }
@@ -234,6 +240,7 @@ const hn_family hn_family_gcc = {
     .discover = discover,
     .classify = classify,
     .seeds = seeds,
+    .learned = learned,
     .choices = choices,
     .languages = languages,
     .contract_of = contract_of,

@@ -240,10 +240,20 @@ static void deal_rules(const hn_plan *plan, const double *from, const hn_part_po
     }
 }
 
+static hone_rc small_first(const hone_target *t, const hone_space *space, double **points, size_t *n, hone_err *err) {
+    return hone_target_seeds_for(t, space, HONE_SMALL, points, n, err);
+}
+
+/* What was learned for the first objective comes first. */
+static hn_part_source *seeds_for(const hone_workload *w) {
+    hn_source from = w->objective[0].quantity.source;
+    return from == HN_FROM_CODE_SIZE || from == HN_FROM_FILE_SIZE ? small_first : hone_target_seeds;
+}
+
 hone_rc hn_plan_rules(const hn_plan *plan, const double *from, size_t most_rules, hn_seeds *out, hone_err *err) {
     hn_part_points *rule;
     size_t room = 1;
-    hone_rc rc = hn_plan_parts(plan, hone_target_seeds, &rule, err);
+    hone_rc rc = hn_plan_parts(plan, seeds_for(plan->w), &rule, err);
     if (rc) return rc;
     for (size_t t = 0; t < plan->n_targets; t++) room += 2 * rule[t].n;
     room += n_of_environment(plan) + n_post_link();

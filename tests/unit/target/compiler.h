@@ -134,6 +134,23 @@ static inline void rule_seeds(const subject *of, hone_target *t, const hone_spac
     hone_free(points);
 }
 
+/* What was learned comes first and excludes nothing. */
+static inline void seeds_for_size(hone_target *t, const hone_space *space, const char *compiler) {
+    double *rule = NULL, *small = NULL, *other = NULL;
+    size_t n = 0, n_small = 0, n_other = 0, slots = hone_space_slots(space);
+    bool fine = !hone_target_seeds(t, space, &rule, &n, NULL) &&
+                !hone_target_seeds_for(t, space, HONE_SMALL, &small, &n_small, NULL) &&
+                !hone_target_seeds_for(t, space, "beauty", &other, &n_other, NULL);
+    ok(fine && n_small >= n && n_small <= n + 3 &&
+           !memcmp(small + (n_small - n) * slots, rule, n * slots * sizeof *rule),
+       "compiler/%s_learned_seeds_come_first_and_exclude_nothing (%zu)", compiler, n_small - n);
+    ok(fine && n_other == n && !memcmp(other, rule, n * slots * sizeof *rule),
+       "compiler/%s_nothing_was_learned_for_an_unknown_objective", compiler);
+    hone_free(rule);
+    hone_free(small);
+    hone_free(other);
+}
+
 /* Profile-guided and link-time optimisation, where offered: build, train, merge, build again, run. */
 static inline void pgo_and_lto(const subject *of, hone_target *t, const char *compiler, const char *want) {
     hone_space *space;
@@ -199,6 +216,7 @@ static inline int test_compiler(const subject *of, const char *compiler, const c
         char *want = result_of(of, compiler, of->plain);
         ok(strstr(want, "sum ") && !strstr(want, "failed"), "compiler/%s_compiles_the_program", compiler);
         rule_seeds(of, t, space, compiler, want);
+        seeds_for_size(t, space, compiler);
         pgo_and_lto(of, t, compiler, want);
         random_points(of, getenv("HONE_LONG") ? N_POINTS : N_POINTS_SHORT, t, space, compiler, want);
         free(want);
