@@ -268,7 +268,7 @@ void hn_summary(const hn_library *l, hn_str *out) {
         for (uint32_t i = 0; i < l->model[k].n_kernel; i++) {
             const hn_kernel *x = &l->model[k].kernel[i];
             if (x->fallback && !x->same)
-                hn_str_addf(out, "fallback  %s (%s): %s; its reference version is used\n", x->name, x->kind,
-                            x->fallback);
+                hn_str_addf(out, "fallback  %s (%s): %s; %s\n", x->name, x->kind, x->fallback,
+                            x->reference ? "its reference version is used" : "it multiplies in full");
         }
 }

@@ -187,6 +187,7 @@ static hone_rc fall_back(hn_model *m, uint32_t *n, hone_err *err) {
         }
         if (!k->reference && hn_is_winograd(k->code.schedule)) { /* rounds too much here: in full, then */
             k->direct = true;
+            k->fallback = hn_strdup(&m->arena, k->parity.text);
             hone_rc rc = hn_kernel_plain(m, k, err);
             if (rc) return rc;
             k->parity = (hn_parity){0};

@@ -96,7 +96,7 @@ static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
 const hn_pass hn_pass_winograd = {
     .name = "winograd",
     .summary = "windows of 3 x 3 evaluated for fewer multiplications, where rounding more is allowed",
-    .needs = HN_FACT_FOLDED | HN_FACT_NO_DEAD,
+    .needs = HN_FACT_FOLDED, /* as pack does: without a tolerance nothing changes */
     .breaks = HN_FACT_NO_DEAD,
     .run = run,
 };

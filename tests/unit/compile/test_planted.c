@@ -2,6 +2,7 @@
  * time, the reference version takes its place, and the library computes what the interpreter does. */
 #include "artifact/artifact.h"
 #include "base/fs.h"
+#include "base/str.h"
 #include "compile/driver.h"
 #include "tap.h"
 
@@ -154,7 +155,72 @@ static void try_fault(const fusion *f, const fusion *wrong, const char *what) {
     hone_graph_free(g);
 }
 
+/* A convolution of 32 channels with a rectifier, of weights that are written out. */
+static char *convolution_text(void) {
+    enum { CHANNELS = 32, SIZE = 40 };
+    hn_str s = {0};
+    uint32_t state = 1;
+    hn_str_addf(&s, "ir 1\ninput %%x : f32[1, %d, %d, %d] \"x\"\n%%w = const {value = f32[%d, %d, 3, 3] (", CHANNELS,
+                SIZE, SIZE, CHANNELS, CHANNELS);
+    for (int i = 0; i < CHANNELS * CHANNELS * 9; i++) {
+        state = state * 1664525u + 1013904223u;
+        hn_str_addf(&s, "%s%d", i ? ", " : "", (int)(state >> 28) - 8);
+    }
+    hn_str_add(&s,
+               ")}\n%y = conv %x, %w {stride = [1, 1], dilation = [1, 1], inflate = [1, 1], groups = 1, low = [1, 1], "
+               "high = [1, 1], dtype = f32}\n%a = abs %x\n%r = max %y, %a\noutput %r \"r\"\n");
+    return s.text;
+}
+
+/* As plant, in the kernel that takes fewer multiplications. */
+static bool planted;
+static void plant_convolution(hn_model *m) {
+    for (uint32_t i = 0; i < m->n_kernel; i++) {
+        hn_kernel *k = &m->kernel[i];
+        if (!hn_is_winograd(k->code.schedule)) continue;
+        planted = true;
+        k->code.text = hn_format(&m->arena,
+                                 "#define %s right_one\n%s\n#undef %s\n"
+                                 "static void %s(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char "
+                                 "*scratch) {\n    float *y = buf[%u];\n    right_one(buf, s, begin, end, scratch);\n"
+                                 "    if (!begin) y[0] += 0.5f, y[1] += 0.5f, y[2] += 0.5f;\n    (void)y;\n}\n",
+                                 k->name, k->code.text, k->name, k->name, m->g->block[k->body].n_param);
+    }
+}
+
+/* A kernel that rounds more than it may becomes a direct convolution. */
+static void try_convolution(void) {
+    char *text = convolution_text(), output[100], library[110];
+    hone_graph *g = NULL;
+    hone_err err = {0};
+    snprintf(output, sizeof output, "%s/convolution", folder());
+    snprintf(library, sizeof library, "%s.so", output);
+    hone_compile_options options = hone_compile_defaults();
+    options.output = output, options.compiler = getenv("HONE_QUICK_CC"), options.n_jobs = 1, options.no_winners = true;
+    options.tolerance = 1e-3;
+    if (hn_dialect_named("native")->vector_b < 16) {
+        skip(2, "no vectors");
+        free(text);
+        return;
+    }
+    hone_rc rc = text ? hone_graph_parse(text, strlen(text), &g, &err) : HONE_E_NOMEM;
+    hn_library l = {.options = &options, .tamper = plant_convolution};
+    if (!rc) rc = hn_compile_library(&l, g, "convolution", &err);
+    bool direct = false;
+    for (uint32_t i = 0; !rc && i < l.model[0].n_kernel; i++) {
+        const hn_kernel *k = &l.model[0].kernel[i];
+        if (k->direct) printf("#   %s: %s\n", k->code.schedule, k->fallback);
+        direct |= k->direct && k->fallback && !k->reference && !hn_is_winograd(k->code.schedule);
+    }
+    ok(planted && direct, "parity/fewer_multiplications_is_caught: %s", err.text);
+    ok(!rc && is_right(g, library), "parity/fewer_multiplications_is_replaced");
+    hn_library_free(&l);
+    hone_graph_free(g);
+    free(text);
+}
+
 int main(void) {
+    try_convolution();
     for (size_t i = 0; i < sizeof fusions / sizeof *fusions; i++)
         try_fault(&fusions[i], &faults[i % 3], fusions[i].name);
     for (size_t i = 3; i < sizeof faults / sizeof *faults; i++)
