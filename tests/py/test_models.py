@@ -580,3 +580,16 @@ def test_torch(tmp_path):
     torch.onnx.export(net, (x,), str(tmp_path / "net.onnx"), input_names=["x"], output_names=["y"])
     y = hone.compile(tmp_path / "net.onnx")(x)
     assert np.allclose(y, net(x).detach().numpy(), atol=1e-5)
+
+
+def test_a_tolerance_for_convolutions(tmp_path):
+    """A convolution that may round more does; one that may not does not."""
+    w = np.random.default_rng(1).normal(0, 0.1, (32, 32, 3, 3)).astype("f4")
+    (tmp_path / "conv.ir").write_text(
+        'ir 1\ninput %0 : f32[1, 32, 40, 40] "x"\n%1 = const {value = f32[32, 32, 3, 3] (' + ", ".join(float(v).hex() for v in w.flat) +
+        ')}\n%2 = conv %0, %1 {dtype = f32, low = [1, 1], high = [1, 1], stride = [1, 1], dilation = [1, 1], inflate = [1, 1], groups = 1}\noutput %2 "y"\n')
+    x = np.random.default_rng(2).normal(size=(1, 32, 40, 40)).astype("f4")
+    y = [hone.compile(tmp_path / "conv.ir", threads=1, use_winners=False, tolerance=t)(x) for t in (0, 1e-9, 1e-3)]
+    assert (y[0] == y[1]).all() and 0 < np.abs(y[2] - y[0]).max() <= 1e-3 * np.sqrt((y[0] ** 2).mean())
+    with pytest.raises(hone.UsageError, match="tolerance"):
+        hone.compile(tmp_path / "conv.ir", tolerance=float("nan"))
