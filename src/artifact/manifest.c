@@ -269,6 +269,6 @@ void hn_summary(const hn_library *l, hn_str *out) {
             const hn_kernel *x = &l->model[k].kernel[i];
             if (x->fallback && !x->same)
                 hn_str_addf(out, "fallback  %s (%s): %s; %s\n", x->name, x->kind, x->fallback,
-                            x->reference ? "its reference version is used" : "it multiplies in full");
+                            x->direct && !x->reference ? "it multiplies in full" : "its reference version is used");
         }
 }

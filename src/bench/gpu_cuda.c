@@ -277,13 +277,14 @@ static void check_arguments(hone_gpu *g, const hn_gpu_launch *l, void *function)
     while (!(code = c->f.cuFuncGetParamInfo(function, n, &at, &size_b))) {
         size_t given_b = n >= l->n_args ? size_b : l->arg[n].buffer >= 0 ? sizeof(address) : l->arg[n].size;
         if (given_b != size_b)
-            hn_gpu_fault(g, HN_GPU_LAUNCH_REFUSED, "kernel '%s': parameter %zu has %zu bytes, and %zu are passed",
+            hn_gpu_fault(g, HN_GPU_LAUNCH_REFUSED,
+                         "kernel '%s': parameter %zu has %zu bytes, and %zu are passed; give it the kernel's type",
                          l->entry, n + 1, size_b, given_b);
         n++;
     }
     if (code == NO_SUCH_PARAMETER && n != l->n_args)
-        hn_gpu_fault(g, HN_GPU_LAUNCH_REFUSED, "kernel '%s' has %zu parameters, and %zu are passed", l->entry, n,
-                     l->n_args);
+        hn_gpu_fault(g, HN_GPU_LAUNCH_REFUSED, "kernel '%s' has %zu parameters, and %zu are passed; pass one for each",
+                     l->entry, n, l->n_args);
 }
 
 /* Says itself what the driver would only call an invalid value. */

@@ -272,7 +272,7 @@ void hn_cache_put(hn_library *l) {
     if (!made || !entry) return;
     for (uint32_t k = 0; k < l->n_model; k++)
         for (uint32_t i = 0; i < l->model[k].n_kernel; i++) /* the key describes the kernels before fallbacks */
-            if (l->model[k].kernel[i].fallback || l->model[k].kernel[i].refused || l->model[k].kernel[i].direct) return;
+            if (l->model[k].kernel[i].fallback || l->model[k].kernel[i].refused) return;
     if (hn_make_dirs(dir, NULL) || !mkdtemp(made)) return;
     if (!put_files(l, made) || rename(made, entry)) hn_remove_tree(made, NULL);
     prune(l, dir);

@@ -30,6 +30,7 @@ static bool is_hash(const char *text) { return strlen(text) == 32 && strspn(text
 static const char *told(hn_arena *a, const char *before, const hone_difference *d) {
     bool quoted = strlen(d->then) <= SHORT && strlen(d->now) <= SHORT && !is_hash(d->then) && !is_hash(d->now);
     before = hn_format(a, "%s%s%s%s%s", before, *before ? "; " : "", d->part, *d->what ? " " : "", d->what);
+    if (before && !strcmp(d->now, "missing")) return hn_format(a, "%s: missing", before);
     return !before || !quoted ? before : hn_format(a, "%s: %s, now %s", before, d->then, d->now);
 }
 

@@ -4,8 +4,6 @@
  * and its flags. */
 #include "backend/cpu/cpu.h"
 
-#include <string.h>
-
 static const hn_sketch whole_packed = {"packed", "products with packed weights, made for the codec", NULL, NULL};
 static const hn_sketch whole_attend = {"attend", "attention over blocks of keys and values", NULL, NULL};
 static const hn_sketch whole_winograd = {HN_WINOGRAD_SCHEDULE, "windows of 3 x 3 by fewer multiplications", NULL, NULL};
@@ -34,9 +32,7 @@ bool hn_cpu_whole_fit(const hn_graph *g, hn_block body, const hn_machine *m, hn_
 /* Is the form wanted: by name, or because it is the first choice? */
 static bool is_wanted(const hn_sketch_fit *fit, const hn_emit_how *how) {
     if (!fit->beside) return true;
-    if (!how->schedule) return fit->first && !how->direct;
-    size_t n = strcspn(how->schedule, " ");
-    return n == strlen(fit->sketch->name) && !strncmp(how->schedule, fit->sketch->name, n);
+    return how->schedule ? hn_is_winograd(how->schedule) : fit->first && !how->direct;
 }
 
 hone_rc hn_cpu_whole(hn_graph *g, hn_block body, const char *name, const hn_emit_how *how, hn_arena *a,
