@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/rng.h"
 #include "compile/driver.h"
+#include "shim/kit.h"
 #include "tap.h"
 
 #include <hone/artifact.h>
@@ -253,6 +254,10 @@ int main(void) {
         ok(1, "planted_device # SKIP no g++");
         return done_testing();
     }
+    hone_err err = {0};
+    char *shim = NULL; /* its folder in the cache, where libraries look for it */
+    if (!ok(hn_shim_folder(&shim, &err) == HONE_OK, "planted_device/shim")) printf("# %s\n", err.text);
+    free(shim);
     setenv("HONE_MODEL_PLACE", "shim", 1);
     if (!ok(mkdtemp(dir) != NULL, "planted_device/folder")) return done_testing();
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i += many || own ? 1 : 2) try_fault(dir, i, n, 1);
