@@ -174,8 +174,8 @@ static hone_rc gather(hone_team *t, hn_arena *a, const char *const *path, size_t
     if (rc) return rc;
     if (!g.n_rows && !g.n_problems)
         return hn_fail(err, HONE_E_NOTFOUND,
-                       "nothing was tuned there: no controls file (NAME.hone) and no store (.hone); `hone tune` makes "
-                       "one, `hone validate` the other");
+                       "nothing was tuned there: no store (.hone), which `hone tune` makes, and no controls file "
+                       "(NAME.hone), which `hone validate` does");
     if (g.n_rows) qsort(g.row, g.n_rows, sizeof *g.row, by_name);
     t->row = g.row, t->n_rows = g.n_rows;
     t->problem = g.problem, t->n_problems = g.n_problems;
