@@ -130,6 +130,39 @@ void hn_tile_stage(hn_nest *n, hn_st first) {
     }
 }
 
+/* Does the statement, or one in it, need the value? */
+static bool uses(const hn_nest *n, hn_st id, hn_sv v) {
+    const hn_stmt *s = &n->st[id];
+    if (s->kind == HN_ST_LOOP) {
+        for (hn_st in = s->body; in; in = n->st[in].next)
+            if (uses(n, in, v)) return true;
+        return false;
+    }
+    if (s->value == v) return true;
+    for (int k = 0; s->kind == HN_ST_LET && k < n->sv[s->value].n_arg; k++)
+        if (n->sv[s->value].arg[k] == v) return true;
+    return false;
+}
+
+void hn_tile_read_late(hn_nest *n, hn_st leaf, hn_st red, hn_var row) {
+    hn_st *link = &n->st[leaf].body, last = red;
+    while (*link && *link != red) {
+        hn_st id = *link;
+        const hn_stmt s = n->st[id];
+        const hn_scalar *x = s.kind == HN_ST_LET ? &n->sv[s.value] : NULL;
+        bool late = x && x->kind == HN_SV_LOAD && hn_is_float(x->dtype) && hn_ix_depends(n, x->at, row);
+        for (hn_st in = s.next; late && in; in = in == red ? 0 : n->st[in].next) late = !uses(n, in, s.value);
+        if (!late) {
+            link = &n->st[id].next;
+            continue;
+        }
+        *link = s.next;
+        n->st[id].next = n->st[last].next;
+        n->st[last].next = id;
+        last = id;
+    }
+}
+
 /* -- costs */
 /* One way of each set is left to the panels, which pass through all sets. Each row beyond those that fit into the other
  * ways costs every row part of a cycle: measured on Zen 4 (8 ways) with 49 rows of 2048 floats, tiles of 5 to 14 rows.
@@ -153,7 +186,8 @@ static double crowded(int64_t rows, const hn_tile_feed *feed) {
 }
 
 static double tile_cycles(int64_t rows, int64_t cols, const hn_tile_feed *feed) {
-    const double fma = 0.5 * (double)(rows * cols), load = 0.5 * (double)(feed->apart ? rows * cols : rows + cols);
+    const double fma = 0.5 * (double)(rows * cols), each = feed->load > 0 ? feed->load : 0.5,
+                 load = each * (double)(feed->apart ? rows * cols : rows + cols);
     const double arrive = feed->vector * (double)cols, latency = 4, take[] = {fma, load, arrive, latency};
     double worst = 0;
     for (size_t i = 0; i < sizeof take / sizeof *take; i++) worst = take[i] > worst ? take[i] : worst;

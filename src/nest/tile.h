@@ -38,20 +38,25 @@ bool hn_tile_calls(const hn_nest *n, hn_st first);
 /* What follows the reductions of each tile in the list runs behind them, over memory (hn_loop_stage), where it can. */
 void hn_tile_stage(hn_nest *n, hn_st first);
 
+/* Operands of the tile's size, that is which depend on `row`, and that nothing needs before the reduction are read
+ * behind it, so that they take no registers during it. leaf: the loop whose body holds the reduction. */
+void hn_tile_read_late(hn_nest *n, hn_st leaf, hn_st red, hn_var row);
+
 /* What a step of the reduction reads. apart: each pair of a row and a vector has an element of its own, else rows and
  * vectors share theirs. vector: cycles that a vector of the columns takes to arrive from beyond the first cache; 0: it
- * is there. row_b: bytes from a row to the next one; rows whose lines map to the same set of the first-level cache,
- * of way_b bytes a way, evict each other. 0: not known. */
+ * is there. load: cycles of a load that hits the first cache; 0: half of one. row_b: bytes from a row to the next one;
+ * rows whose lines map to the same set of the first-level cache, of way_b bytes a way, evict each other. 0: not known.
+ */
 typedef struct hn_tile_feed {
     bool apart;
-    double vector;
+    double vector, load;
     int64_t row_b, way_b, ways;
 } hn_tile_feed;
 /* row_b with what the machine's first-level cache is. */
 void hn_tile_rows_apart(hn_tile_feed *feed, const hn_machine *m, int64_t row_b);
 
-/* Cycles that the multiply-adds of one step of the reduction take on a machine with two FMA units, two loads a cycle
- * and a latency of four cycles, for all tiles of a result of rows x columns; below 1: not known, 64 tiles. */
+/* Cycles that the multiply-adds of one step of the reduction take on a machine with two FMA units and a latency
+ * of four cycles, for all tiles of a result of rows x columns; below 1: not known, 64 tiles. */
 double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns, const hn_tile_feed *feed);
 /* Vector registers of a step: accumulators, the vectors and one broadcast. */
 int64_t hn_tile_registers_of(const hn_tile *t);

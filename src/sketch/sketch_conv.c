@@ -24,6 +24,7 @@ typedef struct form {
     bool own;                                      /* every channel reads its own part of the image */
     int64_t images_b;                              /* of all that are read; 0: not known */
     int64_t column_b;                              /* of the image, from a row of a tile to the next; 0: not known */
+    int64_t panel;                                 /* channels whose weights lie together; 0: all */
     hn_buf weights, image;
     bool calls; /* functions follow the reduction */
     const hn_nest *nest;
@@ -52,6 +53,21 @@ static int64_t divisor(const hn_nest *n, hn_ix at, hn_var channel) {
         if (x->kind == HN_AT_DIV && hn_ix_uses(n, x->a, channel) && hn_dim_is_int(n->dims, x->by, &by)) return by;
     }
     return 0;
+}
+
+/* The least divisor of the channel, or of what is left of it in its group: channels of a panel of weights. */
+static int64_t least_divisor(const hn_nest *n, hn_ix at, hn_var channel) {
+    int64_t least = 0;
+    for (uint32_t t = 0; t < n->ix[at].n; t++) {
+        const hn_atom *x = &n->atom[n->ix[at].term[t].atom];
+        int64_t by = 0;
+        if ((x->kind != HN_AT_DIV && x->kind != HN_AT_MOD) || !hn_ix_uses(n, x->a, channel)) continue;
+        int64_t in = least_divisor(n, x->a, channel);
+        if (!hn_dim_is_int(n->dims, x->by, &by)) continue;
+        if (in && in < by) by = in;
+        if (!least || by < least) least = by;
+    }
+    return least;
 }
 
 static void read_load(hn_nest *n, const hn_scalar *x, reads *r) {
@@ -107,41 +123,6 @@ static hn_st reduction_of(hn_nest *n, hn_st first, hn_var channel, int64_t lanes
     return found;
 }
 
-/* Does the statement, or one in it, need the value? */
-static bool uses(const hn_nest *n, hn_st id, hn_sv v) {
-    const hn_stmt *s = &n->st[id];
-    if (s->kind == HN_ST_LOOP) {
-        for (hn_st in = s->body; in; in = n->st[in].next)
-            if (uses(n, in, v)) return true;
-        return false;
-    }
-    if (s->value == v) return true;
-    for (int k = 0; s->kind == HN_ST_LET && k < n->sv[s->value].n_arg; k++)
-        if (n->sv[s->value].arg[k] == v) return true;
-    return false;
-}
-
-/* Operands of the tile's size that nothing needs before the reduction are read behind it, so that they take no
- * registers during it. */
-static void read_late(hn_nest *n, hn_st leaf, hn_st red, hn_var row) {
-    hn_st *link = &n->st[leaf].body, last = red;
-    while (*link && *link != red) {
-        hn_st id = *link;
-        const hn_stmt s = n->st[id];
-        const hn_scalar *x = s.kind == HN_ST_LET ? &n->sv[s.value] : NULL;
-        bool late = x && x->kind == HN_SV_LOAD && hn_is_float(x->dtype) && hn_ix_depends(n, x->at, row);
-        for (hn_st in = s.next; late && in; in = in == red ? 0 : n->st[in].next) late = !uses(n, in, s.value);
-        if (!late) {
-            link = &n->st[id].next;
-            continue;
-        }
-        *link = s.next;
-        n->st[id].next = n->st[last].next;
-        n->st[last].next = id;
-        last = id;
-    }
-}
-
 /* Bytes of the images that the loops around the columns walk; 0: not known. */
 static int64_t images_of(hn_nest *n, const form *f, const reads *r) {
     int64_t most = 0, step, size_b;
@@ -190,13 +171,14 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
     f->weights = r.from, f->image = r.of;
     f->images_b = images_of(n, f, &r);
     f->column_b = column_of(n, &r);
+    f->panel = r.weights ? least_divisor(n, r.weights, r.channel) : 0;
     f->calls = hn_tile_calls(n, n->st[leaf].body);
     f->depth = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) f->depth *= length(n, l) ? length(n, l) : 8;
     if (!r.fine || r.n_update != 1 || r.n_image + r.n_own != 1 || r.n_weights > 1) return false;
     if (!f->own && (!r.n_weights || !(r.guards || r.n_loop > 1 || r.group || is_strided(n, f, &r))))
         return false; /* a product of matrices */
-    read_late(n, leaf, red, n->st[row].var);
+    hn_tile_read_late(n, leaf, red, n->st[row].var);
     for (int k = 0; k + 1 < f->c.n; k++)
         if (!hn_loop_sink(n, f->c.loop[k], NULL)) return false;
     return true;
@@ -213,7 +195,8 @@ static hn_tile_feed feed_of(const form *f, const hn_machine *m, int64_t cols) {
     bool far = !f->own && 4 * f->depth * cols * f->lanes > m->l1d_b / 2;
     double cycles = m->f32_flops / (4.0 * (double)f->lanes), per_cycle = cycles > 0 ? 0.5 * m->l2_bps / cycles : 0;
     if (per_cycle <= 0) per_cycle = HN_CONV_L2_B;
-    hn_tile_feed feed = {.apart = f->own, .vector = far ? 4.0 * (double)f->lanes / per_cycle : 0};
+    hn_tile_feed feed = {
+        .apart = f->own, .vector = far ? 4.0 * (double)f->lanes / per_cycle : 0, .load = f->own ? 0 : HN_CONV_LOAD};
     hn_tile_rows_apart(&feed, m, f->column_b);
     return feed;
 }
@@ -225,6 +208,12 @@ static int64_t likely_width(const form *f, int64_t any) {
     return f->own && !f->weights && f->c.n == 2 ? 1 : any;
 }
 
+/* Would some blocks of so many channels read weights from two panels? Their places are then computed in each step. */
+static bool straddles(const form *f, int64_t block) {
+    int64_t channels = f->group ? f->group : f->channels;
+    return f->panel && block < channels && block % f->panel && f->panel % block;
+}
+
 static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t *cols) {
     int64_t width = likely_width(f, 64);
     int64_t all = likely_width(f, HN_CONV_ANY_WIDTH), channels = f->group ? f->group : f->channels;
@@ -233,6 +222,7 @@ static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t
         for (int64_t r = 1; r <= width && r <= 28; r++) {
             if ((f->own ? 2 * r * c : r * c + 1) + c >= hn_tile_registers_for(f->nest, m, c))
                 break; /* sums, weights, the image */
+            if (straddles(f, c * f->lanes)) continue;
             const hn_tile t = {.rows = r, .cols = c, .lanes = f->lanes};
             const hn_tile_feed feed = feed_of(f, m, c);
             double even = (double)all / (double)((all + r - 1) / r); /* rows of a tile, if all had as many */

@@ -20,7 +20,8 @@ typedef struct product {
     int row;         /* which loop of the chain, -1: there is one row; the last one has the columns */
     int64_t m, n, k; /* lengths, m with the loops that will be one with the row loop; 0: not known */
     int64_t lanes;
-    int64_t sum;   /* length of the outermost loop of the only reduction; 0: not known, or there are several */
+    hn_st red;     /* the only reduction; 0: there are several */
+    int64_t sum;   /* length of its outermost loop; 0: not known, or there are several */
     int64_t row_b; /* bytes from a row of the other operand to the next; 0: not known */
     int64_t step; /* elements of the operand along the columns from a step of that reduction to the next; 0: likewise */
     int symbols;  /* that an unknown m depends on */
@@ -162,7 +163,8 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
     p->m = p->row < 0 ? 1 : all_rows(n, p, first);
     if (p->row >= 0 && p->m < 1) p->symbols = symbols_of_rows(n, p, first), p->batch = rows_are_symbol(n, p, first);
     if (p->row >= 0 && hn_ix_step(n, o.across, n->st[p->c.loop[p->row]].var, &row)) p->row_b = row * o.size_b;
-    p->sum = reductions == 1 ? length(n, red) : 0;
+    p->red = reductions == 1 ? red : 0;
+    p->sum = p->red ? length(n, red) : 0;
     if (!hn_ix_step(n, o.at[0], n->st[red].var, &p->step)) p->step = 0;
     p->k = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) p->k *= length(n, l);
@@ -340,7 +342,7 @@ static int64_t overlap_of(const hn_machine *m, const product *p) {
 }
 
 static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
-    product p;
+    product p = {0};
     if (!match(n, m, &p)) return false;
     hn_tile t = best_tile(m, &p);
     int64_t block = best_block(m, &p, &t), depth = best_depth(m, &p, &t, block);
@@ -663,11 +665,12 @@ static hn_dim rows_of(hn_nest *n, hn_ix rows, int64_t block, const hn_tile *t, i
 }
 
 static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
-    product p;
+    product p = {0};
     hn_nest_tidy(n);
     hn_nest_collapse(n, n->first);
     hn_nest_tidy(n);
     if (!match(n, m, &p)) return hn_loop_no(why, "collapsed, it is no product of matrices any more");
+    if (p.red && p.row >= 0) hn_tile_read_late(n, p.c.loop[p.c.n - 1], p.red, n->st[p.c.loop[p.row]].var);
     hn_tile t = {setting[ROWS], setting[COLS], p.lanes, setting[OVERLAP] > 0, setting[OVERLAP] == OVERLAP_SELDOM};
     int leaf = p.c.n - 1;
     for (; p.row >= 0 && p.row + 1 < leaf; p.row++)

@@ -38,6 +38,7 @@ hone_rc hn_cpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_ke
     c.sv_mask = HN_NEW_N(n->a, uint32_t, n->n_sv);
     c.uses = HN_NEW_N(n->a, uint32_t, n->n_sv);
     c.inlined = HN_NEW_N(n->a, bool, n->n_sv);
+    c.late = HN_NEW_N(n->a, uint8_t, n->n_sv);
     c.buf_mask = HN_NEW_N(n->a, uint32_t, n->n_buf);
     c.chunked = HN_NEW_N(n->a, uint16_t, n->n_buf);
     c.symbol = HN_NEW_N(n->a, uint32_t, hn_dims_symbols(n->dims));

@@ -280,6 +280,7 @@ static bool loop(hn_c *c, const hn_stmt *s) {
         hn_c_line(c, "}");
         c->n_base = bases;
     }
+    if (!around && s->loop == HN_SERIAL) hn_c_late(c, s->next);
     return fine;
 }
 
@@ -413,6 +414,7 @@ bool hn_c_nest(hn_c *c) {
     count(c, n->first);
     find_products(c, n->first, 0);
     find_chunks(c, n->first, 0);
+    hn_c_find_late(c);
     c->calls = has_calls(n, n->first);
     for (uint32_t x = 1; x < n->n_atom; x++)
         if (n->atom[x].kind == HN_AT_XOR) return refuse(c, "an index with xor");

@@ -36,6 +36,8 @@ struct hn_c_guard {
 };
 
 enum { HN_NAMED_MAX = 64 };
+/* A constant that stands in front of all loops; one that is read behind reductions. */
+enum { HN_C_OUTSIDE = 1, HN_C_LATE, HN_C_LATE_SAID };
 typedef struct hn_c {
     hn_nest *n;
     hn_str *out;
@@ -55,6 +57,7 @@ typedef struct hn_c {
     uint16_t *chunked;            /* of registers accessed as whole vectors: elements of one; else 0 */
     uint32_t *uses;               /* of scalars */
     bool *inlined;                /* scalars written where they are used */
+    uint8_t *late;                /* of scalars: HN_C_OUTSIDE… */
     hn_c_base base[HN_BASES_MAX]; /* of the loops being written */
     unsigned n_base, n_base_ever;
     struct {
@@ -88,6 +91,12 @@ bool hn_c_constant(hn_c *c, hn_ix i, int64_t *value); /* with unroll lanes in pl
 bool hn_c_step(hn_c *c, hn_ix i, int64_t *step);      /* the stride in the vector loop's variable, if it is a number */
 bool hn_c_unit_stride(hn_c *c, hn_ix i);              /* it is 1 */
 int hn_c_vector_lane(const hn_c *c);                  /* place of the vector loop in lane[], or -1 */
+
+/* nest_c_late.c */
+/* Finds the constants that statements behind a reduction in vectors need. */
+void hn_c_find_late(hn_c *c);
+/* A reduction is written; those that the list behind it needs are read here. */
+void hn_c_late(hn_c *c, hn_st behind);
 
 /* nest_c_scalar.c */
 uint32_t hn_c_mask(const hn_c *c, const hn_scalar *x);

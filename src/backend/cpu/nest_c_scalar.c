@@ -294,7 +294,8 @@ static void let(hn_c *c, hn_sv id) {
             hn_c_reg(c, &value, x->buf, x->at, false);
         else
             one(c, &value, x, "0");
-        hn_c_line(c, "const %s %s = %s;", hn_c_type(x->dtype), name.text, value.text ? value.text : "0");
+        hn_c_line(c, "%s%s %s = %s;", c->late[id] >= HN_C_LATE ? "" : "const ", hn_c_type(x->dtype), name.text,
+                  value.text ? value.text : "0");
     } else {
         uint32_t symbols = c->n_symbol;
         hn_c_vtype(c, &type, x->dtype);

@@ -214,13 +214,14 @@ static void small_floats(hn_str *out, int width) {
     template(out, to_halves, width, NULL);
 }
 
-/* HNK_KEEP(v): v is in a register from here on, and the compiler does not know where its value comes from. HNK_CLEAR():
- * no vector register holds a value here. */
+/* HNK_KEEP(v): v is in a register from here on, and the compiler does not know where its value comes from. HNK_LATE(v):
+ * v is in memory here, likewise. HNK_CLEAR(): no vector register holds a value here. */
 static const char once[] =
     "#ifndef HNK_KEEP\n"
     "#if defined(__has_builtin) && defined(__clang__)\n"
     "#define HNK_HAS_ELEMENTWISE_FMA __has_builtin(__builtin_elementwise_fma)\n#else\n"
     "#define HNK_HAS_ELEMENTWISE_FMA 0\n#endif\n"
+    "#define HNK_LATE(v) __asm__ volatile(\"\" : \"+m\"(v))\n"
     "#define HNK_X(n) \"xmm\" #n\n"
     "#define HNK_LOW HNK_X(0), HNK_X(1), HNK_X(2), HNK_X(3), HNK_X(4), HNK_X(5), HNK_X(6), HNK_X(7), HNK_X(8), "
     "HNK_X(9), HNK_X(10), HNK_X(11), HNK_X(12), HNK_X(13), HNK_X(14), HNK_X(15)\n"
