@@ -1,6 +1,6 @@
 # Where time goes: rows, counts, trace, refusals. Times are masked.
 # quick
-export XDG_CACHE_HOME=$PWD/cache
+shared=$XDG_CACHE_HOME; export XDG_CACHE_HOME=$PWD/cache
 cat > mlp.ir <<'END'
 ir 1
 symbol n in 1..8
@@ -42,7 +42,7 @@ for x in d["kernels"] + d["calls"]:
 END
 python3 show.py out.json
 echo '-- a loop launches its kernel three times; a measured machine has a roof'
-hone doctor --measure --seconds 0.05 > /dev/null
+XDG_CACHE_HOME=$shared "$ROOT/tests/helper/measured.sh" "$PWD/cache"
 hone profile loop.ir --time 0.01 --json --trace run.json --html page.html > out.json; echo "= $?"
 python3 - <<'END'
 import json, re

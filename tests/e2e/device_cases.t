@@ -80,24 +80,29 @@ def networks(place):
     ok(done.returncode == 0, f"{place}_networks", done.stdout + done.stderr)
 
 
+def resumed(folder, env):
+    # Kept results again, behind a network that does not exist, beside a torch that does not import: neither stops the rest.
+    os.makedirs(os.path.join(folder, "broken", "torch"))
+    with open(os.path.join(folder, "broken", "torch", "__init__.py"), "w", encoding="utf-8") as f:
+        f.write("raise RuntimeError('this torch is broken')\n")
+    done = subprocess.run([os.path.join(ROOT, "bench/gpu.sh"), "models"], capture_output=True, text=True,
+                          env=dict(env, MODELS="nonesuch:2 mlp:2", JSON="1", PYTHONPATH=os.path.join(folder, "broken")))
+    found = json.loads(done.stdout) if done.stdout[:1] == "{" else {"rows": []}
+    rows = found["rows"]
+    ok(done.returncode == 1 and len(rows) == 2 and not rows[0]["right"] and "nonesuch" in (rows[0]["why"] or "") and rows[1]["right"] and
+       rows[1]["hone"]["p50_s"] > 0 and "this torch is broken" in found["left_out"]["torch"], "gpu_sh_models_goes_on", done.stdout + done.stderr)
+    done = subprocess.run([os.path.join(ROOT, "bench/gpu.sh"), "models"], env=dict(env, OUT=folder + "/late", TIME="6s"), capture_output=True, text=True, timeout=100)
+    ok("no time left" in done.stdout or "yes (" in done.stdout, "gpu_sh_models_keeps_its_time", done.stdout + done.stderr)
+
+
 def bench():
     """The script for machines with a GPU, on OpenCL's first device in a small setting."""
     with tempfile.TemporaryDirectory() as folder:
         env = dict(os.environ, HONE=HONE, PYTHON="python3", OUT=folder, PLACE="opencl", MODELS="mlp:2", MEASURE="0.05")
         done = subprocess.run([os.path.join(ROOT, "bench/gpu.sh"), "models"], env=env, capture_output=True, text=True)
         ok(done.returncode == 0 and "| mlp | 2 | yes (" in done.stdout, "gpu_sh_models", done.stdout + done.stderr)
-        # Kept results again, behind a network that does not exist, beside a torch that does not import: neither stops the rest.
-        os.makedirs(os.path.join(folder, "broken", "torch"))
-        with open(os.path.join(folder, "broken", "torch", "__init__.py"), "w", encoding="utf-8") as f:
-            f.write("raise RuntimeError('this torch is broken')\n")
-        done = subprocess.run([os.path.join(ROOT, "bench/gpu.sh"), "models"], capture_output=True, text=True,
-                              env=dict(env, MODELS="nonesuch:2 mlp:2", JSON="1", PYTHONPATH=os.path.join(folder, "broken")))
-        found = json.loads(done.stdout) if done.stdout[:1] == "{" else {"rows": []}
-        rows = found["rows"]
-        ok(done.returncode == 1 and len(rows) == 2 and not rows[0]["right"] and "nonesuch" in (rows[0]["why"] or "") and rows[1]["right"] and
-           rows[1]["hone"]["p50_s"] > 0 and "this torch is broken" in found["left_out"]["torch"], "gpu_sh_models_goes_on", done.stdout + done.stderr)
-        done = subprocess.run([os.path.join(ROOT, "bench/gpu.sh"), "models"], env=dict(env, OUT=folder + "/late", TIME="6s"), capture_output=True, text=True, timeout=100)
-        ok("no time left" in done.stdout or "yes (" in done.stdout, "gpu_sh_models_keeps_its_time", done.stdout + done.stderr)
+        if LONG:
+            resumed(folder, env)
         done = subprocess.run([os.path.join(ROOT, "bench/gpu.sh"), "models"], env=dict(env, PLACE="cuda:9"), capture_output=True, text=True)
         ok(done.returncode == 3 and "no device" in done.stderr, "gpu_sh_models_without_a_device", done.stdout + done.stderr)
 

@@ -381,9 +381,12 @@ engine: random
 """)
     r = subprocess.run([HONE, "tune", "gain.yaml", "--new", "--json"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)
     check(r.returncode == 0 and '"WORK":2' in r.stdout.replace(" ", ""), "opencl/tuned", r.stdout + r.stderr)
-    r = subprocess.run([HONE, "validate", "-w", "gain.yaml", "-n", "1"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)
-    # On a busy machine a launch of some microseconds may well spread by more than the proof admits.
-    check((r.returncode == 0 and "kept" in r.stdout) or "the spread of" in r.stdout, "opencl/proven", f"{r.returncode} {r.stdout} {r.stderr}")
+    if os.environ.get("HONE_LONG"):  # a proof asks nothing of a device that the search has not
+        r = subprocess.run([HONE, "validate", "-w", "gain.yaml", "-n", "1"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)
+        # On a busy machine a launch of some microseconds may well spread by more than the proof admits.
+        check((r.returncode == 0 and "kept" in r.stdout) or "the spread of" in r.stdout, "opencl/proven", f"{r.returncode} {r.stdout} {r.stderr}")
+    else:
+        check(True, "opencl/proven # SKIP many runs: make check-long")
     write("gain.yaml", open(path("gain.yaml")).read().replace("device: opencl", "device: 'opencl:7'"))
     r = subprocess.run([HONE, "tune", "gain.yaml", "--new"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)
     check(r.returncode == 10 and "no_device" in r.stderr and "opencl:7" in r.stderr, "opencl/other_device", r.stdout + r.stderr)

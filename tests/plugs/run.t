@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes each addition of tests/plugs/ in a copy of the tree, builds what it touches, and runs its checks. TAP."""
-import os, re, subprocess, sys, tempfile
+import functools, os, re, subprocess, sys, tempfile
 
 ROOT = os.environ.get("HONE_ROOT", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BUILD = os.path.join(os.environ.get("HONE_BUILD", os.path.join(ROOT, "build")), "asan")
@@ -24,9 +24,14 @@ def run(command, cwd, **more):
     return done.returncode == 0, done.stdout
 
 
+@functools.lru_cache(None)
+def sanitizers():
+    """Flags of the sanitized build, of its compiler and of its linker."""
+    return subprocess.run(["make", "-s", "print-san"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
 def make(top, *goals):
-    said = subprocess.run(["make", "-s", "print-san"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    san, link = said.splitlines()
+    san, link = sanitizers()
     return run(["make", "-j2", "BUILD=build/asan", f"CFLAGS={san}", f"PROGRAM_LDFLAGS={link}", *goals], top)
 
 

@@ -184,7 +184,7 @@ def test_kill_9_at_any_moment(versions, tmp_path):
     equal = tmp_path / "equal.so"
     equal.write_bytes(open(versions["equal"], "rb").read())
     seen = set()
-    for i in range(50 if os.environ.get("HONE_LONG") else 5):
+    for i in range(50 if os.environ.get("HONE_LONG") else 3):
         with served(base, "--store", str(store)) as s, Clients(s.port, 2) as clients:
             now, under_way = state(s)
             seen.add((os.path.basename(now["path"]), bool(under_way)))

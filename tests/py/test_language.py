@@ -363,7 +363,7 @@ def step(m, s, token, want, cache):
     return got["logits"], {"past" + k[len("present"):]: v for k, v in got.items() if k != "logits"}
 
 
-LIKE_OTHERS = {"llama", "llama-linear", "qwen2", "qwen2moe", "gemma2", "gemma3-pattern", "phi3"}  # what they have is held to in other rows or tests, too
+LIKE_OTHERS = {"llama", "llama-linear", "qwen2", "qwen2moe", "gemma2", "gemma3-pattern", "phi3", "phi3-long"}  # what they have is held to in other rows or tests, too
 
 
 NAMES = [*MODELS, *MORE] if os.environ.get("HONE_LONG") else [name for name in MODELS if name not in LIKE_OTHERS]

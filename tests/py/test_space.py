@@ -185,7 +185,7 @@ def test_the_command_samples_the_same_points(tmp_path):
     assert [json.loads(space.to_json(space.point(c))) for c in mine] == theirs
 
 
-@pytest.mark.parametrize("command, of, least", [("opencl", "-O", 2), ("nvrtc", "maxrregcount", 9), *([("nvcc", "maxrregcount", 9)] if os.environ.get("HONE_LONG") else [])])
+@pytest.mark.parametrize("command, of, least", [("opencl", "-O", 2), *([("nvrtc", "maxrregcount", 9), ("nvcc", "maxrregcount", 9)] if os.environ.get("HONE_LONG") else [])])
 def test_compilers_for_gpus(command, of, least):
     """Their controls are a space like any other; a point is a tuple of words. OpenCL's keep to strict floating point here, which leaves few."""
     try:

@@ -27,7 +27,7 @@ typedef struct kernel_case {
 static const kernel_case cases[] = {
 #include "../../unit/backend/kernel_cases.inc"
 };
-enum { N_CASES = sizeof cases / sizeof *cases, SUBJECTS = 24, STEPS = 150000, FAULTS = 100 };
+enum { N_CASES = sizeof cases / sizeof *cases, SUBJECTS = 24, STEPS = 150000, FAULTS = 50, FAULTS_LONG = 100 };
 
 static const hn_machine gpu = {.threads = 1024, .shared_b = 48 << 10, .warp = 32, .processors = 8};
 
@@ -340,8 +340,9 @@ static finder find(hn_nest *n, const subject *s) {
 }
 
 static void check_fault(const char *name, fault *plant, const subject *list, int n_subjects) {
+    const int most = getenv("HONE_LONG") ? FAULTS_LONG : FAULTS;
     int count[N_FINDERS] = {0}, tries = 0;
-    for (int k = 0; k < FAULTS && tries < 100 * FAULTS; tries++) {
+    for (int k = 0; k < most && tries < 100 * most; tries++) {
         hn_arena a = {0};
         hone_err err = {0};
         const subject *s = &list[below((uint64_t)n_subjects)];
@@ -360,8 +361,8 @@ static void check_fault(const char *name, fault *plant, const subject *list, int
         }
         hn_arena_free(&a);
     }
-    ok(count[NOT_FOUND] == 0 && count[VERIFIER] + count[INTERPRETER] + count[RESULTS] == FAULTS,
-       "%s: %d planted, found by the verifier %d, the interpreter %d, other results %d", name, FAULTS, count[VERIFIER],
+    ok(count[NOT_FOUND] == 0 && count[VERIFIER] + count[INTERPRETER] + count[RESULTS] == most,
+       "%s: %d planted, found by the verifier %d, the interpreter %d, other results %d", name, most, count[VERIFIER],
        count[INTERPRETER], count[RESULTS]);
 }
 

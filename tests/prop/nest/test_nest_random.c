@@ -5,7 +5,7 @@
 #include "../random_graph.h"
 #include "pass/pass.h"
 
-enum { N_GRAPHS = 250, SIZE = 3 };
+enum { N_GRAPHS = 125, SIZE = 3 };
 
 /* The first sketch of the list that fits, as a backend takes it. */
 static verdict judge_first(const char *name, hn_graph *g, const hn_node *k, const int64_t *symbol,
@@ -37,7 +37,7 @@ static void check_graph(uint64_t seed, int count[4]) {
 
 int main(void) {
     const char *one = getenv("HONE_SEED");
-    uint64_t from = one ? strtoull(one, NULL, 10) : 1, n = one ? 1 : getenv("HONE_LONG") ? 20 * N_GRAPHS : N_GRAPHS;
+    uint64_t from = one ? strtoull(one, NULL, 10) : 1, n = one ? 1 : getenv("HONE_LONG") ? 40 * N_GRAPHS : N_GRAPHS;
     int count[4] = {0};
     for (uint64_t seed = from; seed < from + n; seed++) check_graph(seed, count);
     ok(count[GOOD] > 0, "%d kernels right, %d wrong, %d too long, %d without a nest", count[GOOD], count[BAD],

@@ -243,7 +243,7 @@ static void all_cases(const char *target, const hnd_driver *driver, int step) {
 
 int main(void) {
     bool whole = getenv("HONE_LONG") != NULL;
-    all_cases("cuda:sm_80", &hnd_shim, whole ? 1 : 12);
-    all_cases("opencl", &hnd_opencl, whole ? 1 : 24);
+    all_cases("cuda:sm_80", &hnd_shim, whole ? 1 : 20);
+    all_cases("opencl", &hnd_opencl, whole ? 1 : 40);
     return done_testing();
 }

@@ -233,7 +233,7 @@ int main(void) {
     kernels = calloc(KERNELS_MAX, sizeof *kernels);
     if (!kernels) return 2;
     all_of_them();
-    target("cuda:sm_80", NULL, whole ? 1 : 3);
+    target("cuda:sm_80", NULL, whole ? 1 : 6);
     target("cuda:sm_80", &hnd_shim, 1);
     target("opencl", &hnd_opencl, whole ? 2 : 41);
     free(kernels);

@@ -163,7 +163,7 @@ typedef struct library {
 /* Some are compiled at the level of users; so are rows of floats, which take longer to run than to compile without it.
  */
 static const char *compiler_of(const hn_codec *c) {
-    bool optimised = !c->groups || !strcmp(c->text, "q8_0") || !strcmp(c->text, "q6_k");
+    bool optimised = !c->groups || !strcmp(c->text, "q8_0");
     return optimised ? NULL : getenv("HONE_QUICK_CC");
 }
 
@@ -278,7 +278,7 @@ int main(void) {
     check(hn_codec_named("f16"), "generic");
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        check(hn_codec_named("q8_0"), "x86-64-v3");
+        if (getenv("HONE_LONG")) check(hn_codec_named("q8_0"), "x86-64-v3");
         check(hn_codec_named("q4_k"), "x86-64-v3");
     }
 #endif

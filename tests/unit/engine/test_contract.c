@@ -315,7 +315,7 @@ static void more_than_a_model_takes(const char *engine) {
     double *x = point_of(space);
     hone_err err;
     bool fine = true;
-    const uint64_t every = getenv("HONE_LONG") ? 180 : 540;
+    const uint64_t every = getenv("HONE_LONG") ? 180 : 1100;
     for (uint64_t i = 0; i < 1100; i++) {
         hone_space_sample(space, i, false, x, &err);
         hone_search_tell(s, x, &(hone_outcome){.value = {synthetic_cost(space, 1, x)}}, &err);

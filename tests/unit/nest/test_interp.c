@@ -39,7 +39,7 @@ static verdict check_case(const kernel_case *c, const hn_sketch *s, const hn_mac
 static void check_sketch(const hn_sketch *s, const hn_machine *m, int which) {
     int count[4] = {0};
     bool takes_most = !strcmp(s->name, "plain") || !strcmp(s->name, "grid");
-    int every = getenv("HONE_LONG") ? 1 : takes_most ? 18 : 6;
+    int every = getenv("HONE_LONG") ? 1 : takes_most ? 36 : 12;
     for (int i = (which + 1) % every; i < N_CASES; i += every) count[check_case(&cases[i], s, m, which)]++;
     ok(count[BAD] == 0, "%s on %s, setting %d: %d kernels as the graph interpreter has them, %d wrong, %d too long",
        s->name, m == &cpu ? "CPUs" : "devices", which, count[GOOD], count[BAD], count[LONG]);

@@ -10,7 +10,7 @@
 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* pgo_generate and pgo_use are formats by contract */
 
-enum { N_POINTS = 20, N_POINTS_SHORT = 6 };
+enum { N_POINTS = 20, N_POINTS_SHORT = 3 };
 
 /* Floating point in every shape whose result a careless transformation changes; prints bits. */
 static const char numeric_program[] =

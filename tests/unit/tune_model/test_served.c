@@ -109,7 +109,8 @@ static bool begin(hn_tuning *t, const hone_tune_model_options *o) {
     hone_err err = {0};
     char path[128];
     cpu_set_t set;
-    compiling = (hone_compile_options){.size = sizeof compiling, .no_winners = true, .n_threads = 1};
+    compiling = (hone_compile_options){
+        .size = sizeof compiling, .compiler = getenv("HONE_QUICK_CC"), .no_winners = true, .n_threads = 1};
     *t = (hn_tuning){.o = o, .lib = {.options = &compiling}, .folder = folder, .n_jobs = 1};
     sched_getaffinity(0, sizeof set, &set);
     for (int i = 0; i < CPU_SETSIZE; i++)
