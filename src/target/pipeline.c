@@ -69,7 +69,7 @@ static bool insert(hn_arena *a, hn_pass_node *parent, size_t at, hn_pass_node *n
 
 static hone_rc list(reader *r, hn_pass_node *parent, int depth) {
     for (;;) {
-        hn_pass_node *node;
+        hn_pass_node *node = NULL;
         hone_rc rc = pass(r, parent, depth, &node);
         if (rc) return rc;
         if (!insert(r->a, parent, parent->n_kids, node)) return nomem(r);
