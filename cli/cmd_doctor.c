@@ -197,6 +197,24 @@ static void check_profiles(findings *f) {
          recorded ? NULL : "a processor with branch records, not in a virtual machine, and perf's permission", NULL);
 }
 
+/* One line for each clang: which opt serves it, or why none does. */
+static void check_passes(findings *f) {
+    char **name = NULL;
+    size_t n = 0;
+    if (hone_family_installed("clang", &name, &n, NULL)) return;
+    for (size_t i = 0; i < n; i++) {
+        hone_post_link_tool tool;
+        hone_err why = {0};
+        if (hone_target_pass_tool(name[i], &tool, &why))
+            note(f, NOTE, "pass order", cli_format("not offered for %s: %s", name[i], why.text),
+                 "`controls: {passes: true}` of a workload searches the order of LLVM's passes, by opt", NULL);
+        else
+            note(f, GOOD, "pass order", cli_format("%s by %s, version %s", name[i], tool.command, tool.version), NULL,
+                 NULL);
+    }
+    hone_free(name);
+}
+
 static void check_confinement(findings *f) {
     hone_confinement c;
     hone_process_confinement(&c);
@@ -482,6 +500,7 @@ static hone_rc run_doctor(cli *c, hone_err *err) {
     check_noise(&f);
     check_counters(&f);
     check_profiles(&f);
+    check_passes(&f);
     check_confinement(&f);
     check_disk(&f);
     if (c->json)

@@ -154,6 +154,9 @@ typedef struct hone_post_link_tool {
     char command[32], version[32], path[512];
 } hone_post_link_tool;
 HONE_API hone_rc hone_target_post_link(const char *stage, hone_post_link_tool *out, hone_err *err);
+/* The `opt` that runs edited passes for this compiler (`controls: {passes: true}` of a workload). E_TOOL says what is
+ * missing or which versions differ, E_UNSUPPORTED that the compiler is not made of LLVM's passes. */
+HONE_API hone_rc hone_target_pass_tool(const char *compiler, hone_post_link_tool *out, hone_err *err);
 
 #ifdef __cplusplus
 }

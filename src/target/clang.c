@@ -147,6 +147,7 @@ const hn_family hn_family_clang = {
     .seeds = seeds,
     .choices = choices,
     .contract_of = contract_of,
+    .passes = true,
     .lto = {"-flto", "-flto -fuse-ld=lld -Wno-unused-command-line-argument", NULL},
     .pgo_extra = pgo_extra,
     .profile_tool = profile_tool,

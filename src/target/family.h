@@ -166,6 +166,7 @@ typedef struct hn_family {
      * calls of this compiler are not cut. */
     bool (*cut)(hn_arena *a, const char *const *word, size_t n, hn_cut *out);
     const char *compile_only, *preprocess_only; /* the words that make it do no more; the output is told by -o */
+    bool passes;       /* its compilations can be cut in front of LLVM's passes, which `opt` then runs (target/opt.h) */
     const char *reads; /* words that make it print, as rules of make, which files a compilation reads; NULL: none */
     const hn_language *const *languages; /* NULL-terminated, the first family with a language drafts for it */
 

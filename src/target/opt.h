@@ -1,0 +1,43 @@
+/* target/opt.h — LLVM's passes run by `opt` in a compilation's middle: whether it is here, its pipeline of -O3 as text,
+ * and a compilation in three stages: clang makes bitcode without passes, opt runs an edited pipeline, clang makes code.
+ *
+ * The pipeline is what opt prints for default<O3>. Parameters that opt does not print are lost in it, so an unedited
+ * pipeline is a candidate like any other and not what clang does itself. Numbers of passes mean something in one
+ * pipeline alone, which its hash names.
+ * Owns: texts, in the arena given.   Errors: E_INPUT (no such edit), E_UNSUPPORTED (words that passes of opt's own
+ * cannot serve), E_NOMEM.
+ */
+#ifndef HN_OPT_H
+#define HN_OPT_H
+
+#include "target/family.h"
+#include "target/pipeline.h"
+
+typedef struct hn_opt {
+    const char *path, *command;   /* as people call it: "opt-19", else its path */
+    const char *version, *hash;   /* "19.1.7", the compiler's too; of the file */
+    const char *text, *text_hash; /* of the pipeline */
+    hn_pipeline pipeline;
+} hn_opt;
+
+/* Of the same LLVM as this compiler (a command or a path); *why says what is missing or what differs. */
+bool hn_opt_find(hn_arena *a, const char *compiler, hn_opt *out, const char **why);
+
+/* The pipeline's text with edits, in `a`. */
+hone_rc hn_opt_pipeline(const hn_opt *opt, const char *edits, hn_arena *a, const char **text, hone_err *err);
+
+/* A compilation without -c, -o and its source. */
+typedef struct hn_opt_call {
+    const char *cc;
+    const char *const *word;
+    size_t n;
+    const char *source, *output; /* output.bc and output.opt.bc lie beside it for a while */
+} hn_opt_call;
+
+/* Why the words cannot be served: they ask for something that clang adds to its own pipeline, or for another output.
+ * NULL: they can. */
+const char *hn_opt_declines(hn_arena *a, const char *const *word, size_t n);
+/* The three stages, as a command for sh; pipeline: a text of opt's. */
+void hn_opt_compile(hn_str *shell, const hn_opt *opt, const hn_opt_call *call, const char *pipeline);
+
+#endif
