@@ -100,6 +100,9 @@ static hone_rc print_one(const cli *c, const renderer *x, hone_err *err) {
     if (m.pgo) fprintf(stderr, "hone: this build is profile-guided: these flags are half of it, see --command\n");
     if (m.by_file)
         fprintf(stderr, "hone: files have flags of their own behind these, which `hone cc` applies:\n%s\n", m.by_file);
+    if (m.passes)
+        fprintf(stderr, "hone: opt runs edited passes besides (%s), which `hone cc` applies\n",
+                *m.passes ? m.passes : "no edit");
     if (m.post_link) fprintf(stderr, "hone: behind the link comes `%s`, which takes a profile\n", m.post_link);
     if (cli_given(c, "rsp"))
         rc = put_rsp(&m, err);
@@ -141,6 +144,7 @@ static hone_rc print_json(cli *c, const cli_record *r, const renderer *x, hone_e
     cli_json_kbool(&j, "pgo", m.pgo);
     if (m.post_link) cli_json_ktext(&j, "post_link", m.post_link);
     if (m.by_file) cli_json_ktext(&j, "by_file", m.by_file);
+    if (m.passes) cli_json_ktext(&j, "passes", m.passes);
     cli_json_ktext(&j, "command", text);
     cli_json_end(&j);
     hone_free(text);

@@ -149,21 +149,6 @@ static char *next_word(char **at) {
     return from;
 }
 
-/* Response files and flags of the user first, a file's own last: of two that disagree the later one counts. */
-static void run(const cli *c, const hone_controls *controls, const char *own, const char *profile) {
-    size_t n = 0;
-    char *line = cli_strdup(own ? own : ""), *at = line, *word;
-    const char **argv = cli_alloc(c->n_args + controls->n_flags + strlen(line) + 2, sizeof *argv);
-    for (size_t i = 0; i < c->n_args; i++) argv[n++] = c->arg[i];
-    for (size_t i = 0; i < controls->n_flags; i++) argv[n++] = controls->flag[i];
-    while ((word = next_word(&at))) argv[n++] = word;
-    if (profile) argv[n++] = profile;
-    fflush(NULL);
-    execvp(argv[0], (char **)(uintptr_t)argv);
-    free(argv);
-    free(line);
-}
-
 /* Is the call only a query (such as --version) whose answer no flag changes? Builds make such calls before they
  * compile. */
 static bool asks_only(const cli *c) {
@@ -174,6 +159,33 @@ static bool asks_only(const cli *c) {
         if (!known) return false;
     }
     return true;
+}
+
+/* Does not come back but where there is no sh. */
+static void run_stages(char *shell) {
+    execlp("sh", "sh", "-c", shell, (char *)NULL);
+    hone_free(shell);
+}
+
+/* Response files and flags of the user first, a file's own last: of two that disagree the later one counts. */
+static hone_rc run(const cli *c, const hone_controls *controls, const char *own, const char *profile, hone_err *err) {
+    size_t n = 0;
+    char *line = cli_strdup(own ? own : ""), *at = line, *word;
+    const char **argv = cli_alloc(c->n_args + controls->n_flags + strlen(line) + 2, sizeof *argv);
+    for (size_t i = 0; i < c->n_args; i++) argv[n++] = c->arg[i];
+    for (size_t i = 0; i < controls->n_flags; i++) argv[n++] = controls->flag[i];
+    while ((word = next_word(&at))) argv[n++] = word;
+    if (profile) argv[n++] = profile;
+    char *shell = NULL;
+    hone_rc rc = asks_only(c) ? HONE_OK : hone_controls_stages(controls, argv, n, &shell, err);
+    fflush(NULL);
+    if (!rc && shell)
+        run_stages(shell);
+    else if (!rc)
+        execvp(argv[0], (char **)(uintptr_t)argv);
+    free(argv);
+    free(line);
+    return rc;
 }
 
 static hone_rc run_cc(cli *c, hone_err *err) {
@@ -193,8 +205,8 @@ static hone_rc run_cc(cli *c, hone_err *err) {
     if (!rc && !ask) rc = check_compiler(c, controls, file, err);
     if (!rc && !ask) rc = profile_word(c, controls, file, &profile, err);
     if (!rc) {
-        run(c, controls, own, profile);
-        rc = cli_fail(err, HONE_E_TOOL, "cannot run compiler '%s': %s", c->arg[0], strerror(errno));
+        rc = run(c, controls, own, profile, err);
+        if (!rc) rc = cli_fail(err, HONE_E_TOOL, "cannot run compiler '%s': %s", c->arg[0], strerror(errno));
     }
     free(profile);
     hone_controls_free(controls);
@@ -220,7 +232,8 @@ const cli_command cli_cmd_cc = {
     "disagree (`-O2` and `-O3`) the file's counts; -D for application parameters are among them. Variables "
     "that the program is to run with (`environment` of the file) are not set: they are for its runs. The compiler's "
     "own exit status, output and errors are passed on. A file that has flags of its own (`files`) gets them behind "
-    "the others where a call with -c compiles it. What names the "
+    "the others where a call with -c compiles it. Edited passes (`passes`) are run by opt between two calls of the "
+    "compiler, for one file with -c or for a call that links too. What names the "
     "compiler "
     "in a makefile can name this: `CC=\"hone cc --controls softmax.hone -- gcc\"`.\n\n"
     "Another compiler than the one the controls were proven with (its version, its binaries) is refused with exit "

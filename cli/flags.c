@@ -39,6 +39,7 @@ static hone_rc flags_of(const hone_workload *w, const hone_space *space, const c
     if (m.pgo) add(out, cli_strdup("profile-guided"));
     if (m.post_link) add(out, cli_strdup(m.post_link));
     if (m.by_file) add(out, cli_strdup(m.by_file));
+    if (m.passes) add(out, cli_format("passes by opt: %s", *m.passes ? m.passes : "as it prints them"));
     hone_command_free(&m);
     return HONE_OK;
 }

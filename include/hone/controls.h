@@ -98,7 +98,17 @@ typedef struct hone_controls {
      * flags, as words for the shell. None: no file has. */
     hone_pair *file;
     size_t n_files;
+    /* Edited passes that opt runs instead of the compiler: opt, version, hash (of opt), level, pipeline (its hash),
+     * edits. None: the compiler's own. */
+    hone_pair *passes;
+    size_t n_passes;
 } hone_controls;
+
+/* A call of the compiler, argv[0], with all its flags, as the stages of these controls' passes, a command for sh (free
+ * with hone_free): a compilation with -c, or one that links too. *shell NULL: there are no passes, or nothing is
+ * compiled. E_STALE: opt is not that of the proof; E_UNSUPPORTED: the call cannot be made in stages. */
+HONE_API hone_rc hone_controls_stages(const hone_controls *c, const char *const *argv, size_t n, char **shell,
+                                      hone_err *err);
 
 /* All strings and arrays of *c are borrowed while the functions below run. label names the text in messages. */
 HONE_API hone_rc hone_controls_read(const char *path, hone_controls **out, hone_err *err);

@@ -117,6 +117,7 @@ typedef struct hone_command {
     void *block;
     const char *post_link; /* the tool that the linked program goes through, and its options; NULL: none */
     const char *by_file;   /* "NAME: FLAGS" a line, of files that have flags of their own behind these; NULL: none */
+    const char *passes;    /* edits of the passes that opt runs instead of the compiler; NULL: it does not */
 } hone_command;
 /* Renders `point`, a point of `space`, whose parameters of this target carry `prefix.` (NULL: none). Only active,
  * present genes give flags; parameters of other prefixes are ignored. Flags of the floating-point contract come

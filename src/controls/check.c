@@ -153,6 +153,7 @@ static hone_rc check_key(hn_checker *k, hone_err *err) {
     hone_rc rc = today_workload(k, &now, err);
     if (!rc) rc = today_tools(k, &now, &tools, err);
     if (!rc) rc = hn_key_post_link(k->c, &now, k->a, err);
+    if (!rc) rc = hn_key_passes(k->c, &now, k->a, err);
     if (!rc && k->w)
         rc = hn_host_machine(k->w, NULL, &machine, err);
     else
@@ -179,8 +180,8 @@ static bool next_name(const char **at, char name[64]) {
 }
 
 static hone_rc check_ignored(const char *list, hone_err *err) {
-    static const char *const part[] = {"source",         "workload", "input", "space",  "baseline",
-                                       "floating point", "compiler", "cpu",   "driver", "post link"};
+    static const char *const part[] = {"source",   "workload", "input",  "space",     "baseline", "floating point",
+                                       "compiler", "cpu",      "driver", "post link", "passes"};
     char name[64];
     size_t n = sizeof part / sizeof *part;
     while (list && next_name(&list, name)) {
@@ -191,7 +192,7 @@ static hone_rc check_ignored(const char *list, hone_err *err) {
         if (i == n)
             return hn_fail(err, HONE_E_INPUT,
                            "there is no part '%s' to ignore; there are: source, workload, input, space, baseline, "
-                           "floating point, compiler, cpu, driver, post link",
+                           "floating point, compiler, cpu, driver, post link, passes",
                            name);
     }
     return HONE_OK;

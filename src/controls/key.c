@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "target/bolt.h"
 #include "target/family.h"
+#include "target/opt.h"
 
 #include <hone/check.h>
 
@@ -314,6 +315,24 @@ hone_rc hn_key_post_link(const hone_controls *then, hone_controls *now, hn_arena
     return HONE_OK;
 }
 
+hone_rc hn_key_passes(const hone_controls *then, hone_controls *now, hn_arena *a, hone_err *err) {
+    hn_opt opt;
+    const char *why;
+    if (!then->n_passes) return HONE_OK;
+    bool here = hn_opt_find(a, then->compiler, &opt, &why);
+    hone_pair *list = HN_NEW_N(a, hone_pair, then->n_passes);
+    if (!list || !hn_arena_ok(a)) return nomem(err);
+    for (size_t i = 0; i < then->n_passes; i++) {
+        list[i] = then->passes[i];
+        if (!strcmp(list[i].name, "version")) list[i].value = here ? opt.version : why;
+        if (here && !strcmp(list[i].name, "hash")) list[i].value = opt.hash;
+        if (here && !strcmp(list[i].name, "pipeline")) list[i].value = opt.text_hash;
+    }
+    now->passes = list;
+    now->n_passes = then->n_passes;
+    return HONE_OK;
+}
+
 hone_rc hn_key_machine(const hone_machine *machine, const char *gpus, hone_controls *c, hn_arena *a, hone_err *err) {
     const hn_family *family = hn_family_of_command(c->compiler);
     uint64_t gib = (machine->memory_b + (1u << 29)) >> 30;
@@ -428,5 +447,6 @@ void hn_key_compare(const hone_controls *a, const hone_controls *b, const char *
         compare_tools(d, "baseline", a->baseline_tool, a->n_baseline_tool, b->baseline_tool, b->n_baseline_tool);
     }
     compare_pairs(d, "post link", a->post_link, a->n_post_link, b->post_link, b->n_post_link, NULL);
+    compare_pairs(d, "passes", a->passes, a->n_passes, b->passes, b->n_passes, NULL);
     if (!listed(skip, "cpu")) compare_machine(d, a, b);
 }

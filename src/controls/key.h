@@ -24,6 +24,8 @@ hone_rc hn_key_tools(const char *baseline_compiler, hone_controls *c, hn_arena *
                      hone_err *err);
 /* The post-link stage that `then` has, as its tool is today; fewer pairs where it is gone. */
 hone_rc hn_key_post_link(const hone_controls *then, hone_controls *now, hn_arena *a, hone_err *err);
+/* The passes that `then` has, with opt as it is today for its compiler. */
+hone_rc hn_key_passes(const hone_controls *then, hone_controls *now, hn_arena *a, hone_err *err);
 /* machine: of hone_machine_get. gpus: of another machine; NULL: what the compiler's family says. */
 hone_rc hn_key_machine(const hone_machine *machine, const char *gpus, hone_controls *c, hn_arena *a, hone_err *err);
 

@@ -81,6 +81,17 @@ static hone_rc add_post_link(maker *m, const hn_recipe *r, hone_err *err) {
     return hn_arena_ok(m->a) ? HONE_OK : nomem(err);
 }
 
+static hone_rc add_passes(maker *m, const hn_recipe *r, hone_err *err) {
+    if (!r->opt) return HONE_OK;
+    const hone_pair from[] = {{"opt", r->opt->command}, {"version", r->opt->version},    {"hash", r->opt->hash},
+                              {"level", "O3"},          {"pipeline", r->opt->text_hash}, {"edits", r->edits}};
+    size_t n = sizeof from / sizeof *from;
+    m->c->passes = HN_NEW_N(m->a, hone_pair, n);
+    for (size_t i = 0; m->c->passes && i < n; i++)
+        m->c->passes[m->c->n_passes++] = (hone_pair){from[i].name, hn_strdup(m->a, from[i].value)};
+    return hn_arena_ok(m->a) ? HONE_OK : nomem(err);
+}
+
 /* Flags of single files, as words for the shell. */
 static hone_rc add_files(maker *m, const hn_recipe *r, hone_err *err) {
     m->c->file = HN_NEW_N(m->a, hone_pair, r->n_files + 1);
@@ -112,6 +123,7 @@ static hone_rc add_what(maker *m, hone_err *err) {
     rc = add_words(m, &r, err);
     if (!rc) rc = add_post_link(m, &r, err);
     if (!rc) rc = add_files(m, &r, err);
+    if (!rc) rc = add_passes(m, &r, err);
     hn_recipe_free(&r);
     if (!rc) rc = hone_point_to_json(plan->space, m->point, &json, err);
     if (rc) return rc;

@@ -186,6 +186,7 @@ static hone_rc read_what(const reader *r, const hn_ynode *root) {
     if (!rc) rc = read_pairs(r, root, "environment", &c->environment, &c->n_environment);
     if (!rc) rc = read_pairs(r, root, "post_link", &c->post_link, &c->n_post_link);
     if (!rc) rc = read_pairs(r, root, "files", &c->file, &c->n_files);
+    if (!rc) rc = read_pairs(r, root, "passes", &c->passes, &c->n_passes);
     if (!rc) rc = read_flags(r, root);
     if (!rc) rc = read_text(r, root, "response_file", &c->response_hash);
     return rc;
@@ -294,9 +295,9 @@ static hone_rc read_proof(const reader *r, const hn_ynode *root) {
 
 static hone_rc read_all(const reader *r, const hn_ynode *root) {
     static const char *const known[] = {
-        "format",         "verdict",       "name",     "hone",       "created",     "compiler",  "floating_point",
-        "profile_guided", "choices",       "controls", "parameters", "environment", "post_link", "files",
-        "flags",          "response_file", "key",      "proof",      "digest",      "signature",
+        "format",         "verdict", "name",          "hone",       "created",     "compiler",  "floating_point",
+        "profile_guided", "choices", "controls",      "parameters", "environment", "post_link", "files",
+        "passes",         "flags",   "response_file", "key",        "proof",       "digest",    "signature",
     };
     size_t format = 0;
     hone_controls *c = r->c;

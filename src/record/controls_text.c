@@ -61,6 +61,8 @@ static void add_head(hn_str *s, const hone_controls *c) {
                     is_plain(c->compiler) ? c->compiler : hn_family_of_command(c->compiler)->command);
     if (c->n_files)
         hn_str_add(s, "#   files have flags of their own besides, behind those: see files; hone cc knows which\n");
+    if (c->n_passes)
+        hn_str_add(s, "#   opt runs edited passes besides, which the response file cannot say: hone cc does both\n");
     add_post_link(s, c);
     add_how_to_run(s, c);
     hn_str_add(s, "#   hone check NAME.hone     says whether they still hold here\n"
@@ -159,6 +161,7 @@ static hone_rc add_what(hn_str *s, const hone_controls *c, hone_err *err) {
     add_pairs(s, 0, "environment", c->environment, c->n_environment);
     add_pairs(s, 0, "post_link", c->post_link, c->n_post_link);
     add_pairs(s, 0, "files", c->file, c->n_files);
+    add_pairs(s, 0, "passes", c->passes, c->n_passes);
     hn_str_add(s, c->n_flags ? "flags:\n" : "flags: []\n");
     for (size_t i = 0; i < c->n_flags; i++) {
         hn_str_add(s, "  - ");

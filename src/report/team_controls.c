@@ -19,7 +19,7 @@ static bool is_elsewhere(const hone_check_result *r) {
 
 /* Does the difference say more about the machine that looks than about the program? */
 static bool of_machine(const hone_difference *d) {
-    static const char *const part[] = {"cpu", "driver", "compiler", "post link"};
+    static const char *const part[] = {"cpu", "driver", "compiler", "post link", "passes"};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (!strcmp(d->part, part[i])) return true;
     return !strcmp(d->part, "baseline") && strcmp(d->what, "flags") != 0;

@@ -1,4 +1,4 @@
-/* target/cut.c — a call of gcc or clang on several files, cut into its compilations and the link (hn_family.cut). What
+/* target/cut.c — a call of gcc or clang on files, cut into its compilations and the link (hn_family.cut). What
  * the drivers do themselves: each file is compiled with all options that are not the linker's, then all objects are
  * linked in the files' places. */
 #include "target/cc.h"
@@ -60,7 +60,7 @@ bool hn_cc_cut(hn_arena *a, const char *const *word, size_t n, hn_cut *out) {
         has_output |= output;
         i += words - 1;
     }
-    if (!has_output || c.n < 2) return false;
+    if (!has_output || !c.n) return false;
     *out = c;
     return true;
 }

@@ -162,8 +162,8 @@ typedef struct hn_family {
     const char *stays;      /* … except those that choose the machine or the semantics: patterns, "-O*|-m*" */
     const char *no_program; /* words that make a build compile without linking: patterns */
     const char *profiled;   /* words of a profile-guided build, of its compilations and its link alike: patterns */
-    /* Cuts a call; word[0] is the compiler. False: it does more than is understood, or compiles one file alone. NULL:
-     * calls of this compiler are not cut. */
+    /* Cuts a call; word[0] is the compiler. False: it does more than is understood. NULL: calls of this compiler are
+     * not cut. */
     bool (*cut)(hn_arena *a, const char *const *word, size_t n, hn_cut *out);
     const char *compile_only, *preprocess_only; /* the words that make it do no more; the output is told by -o */
     bool passes;       /* its compilations can be cut in front of LLVM's passes, which `opt` then runs (target/opt.h) */

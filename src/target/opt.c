@@ -204,7 +204,11 @@ static void middle(hn_str *s, const hn_opt *opt, const hn_opt_call *c, const cha
 static void back(hn_str *s, const hn_opt_call *c) {
     hn_str_add_shell(s, c->cc);
     for (size_t i = 0; i < c->n; i++) {
-        if (hn_matches(of_source_with_word, c->word[i]))
+        bool hands_on = hn_matches("-mllvm|-Xclang", c->word[i]) && i + 1 < c->n;
+        if (hands_on) {
+            add(s, c->word[i]);
+            add(s, c->word[++i]);
+        } else if (hn_matches(of_source_with_word, c->word[i]))
             i++;
         else if (!hn_matches(of_source, c->word[i]))
             add(s, c->word[i]);

@@ -132,6 +132,7 @@ uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_bui
     for (size_t i = 0; !*b->object_hash && i < r->n_flags; i++) hn_hash_text(&h, r->flag[i]);
     for (size_t i = 0; !*b->object_hash && i < r->n_files; i++)
         for (size_t k = 0; k < r->file[i].n_flags; k++) hn_hash_text(&h, r->file[i].flag[k]);
+    if (!*b->object_hash && r->opt) hn_hash_text(&h, r->pipeline);
     hn_hash_end(&h, hex);
     hex[16] = 0;
     return strtoull(hex, NULL, 16);
@@ -273,9 +274,14 @@ static void drop_pieces(job *j) {
     j->part = NULL;
 }
 
-/* Objects are kept where nothing but the program counts of a build. A file's own flags need pieces in any case. */
+/* Must it be made in pieces? Files with flags of their own and edited passes are. */
+static bool needs_pieces(const job *j) {
+    return (j->r->n_files || j->r->opt) && (j->kind == COMPILE || j->kind == RECOMPILE);
+}
+
+/* Objects are kept where nothing but the program counts of a build. */
 static void cut(const hn_build_config *cfg, job *j) {
-    bool must = j->r->n_files && (j->kind == COMPILE || j->kind == RECOMPILE);
+    bool must = needs_pieces(j);
     bool may = j->kind == COMPILE && j->n_linking == 1 && !hn_code_is_read(cfg->w);
     for (size_t k = 0; k < hn_n_quantities(cfg->w); k++)
         may &= hn_quantity_at(cfg->w, k)->source != HN_FROM_COMPILE_TIME;
@@ -292,10 +298,15 @@ static hone_rc start_step(const hn_build_config *cfg, job *j, hone_err *err) {
     hone_rc rc = step_text(cfg, j, err);
     if (rc) return rc;
     cut(cfg, j);
-    if (!j->pieces && j->r->n_files && (j->kind == COMPILE || j->kind == RECOMPILE)) {
+    if (!j->pieces && needs_pieces(j)) {
+        hn_arena a = {0};
+        const char *why = j->r->opt ? hn_cut_build_stages(j->r, j->command.text, &a) : NULL;
         j->b->cls = HONE_BUILD_ERROR;
-        snprintf(j->b->detail, sizeof j->b->detail,
-                 "controls of single files need a build command that is one call of the compiler on several files");
+        snprintf(j->b->detail, sizeof j->b->detail, "%s",
+                 why ? why
+                     : "controls of single files need a build command that is one call of the compiler on several "
+                       "files");
+        hn_arena_free(&a);
         return HONE_OK;
     }
     return j->pieces ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
@@ -422,7 +433,7 @@ static hone_rc end_piece(const hn_build_config *cfg, job *j, size_t i, hone_err 
     j->part[i] = NULL;
     j->b->build_s += r.wall_s;
     bool well = r.end == HN_PROC_EXITED && r.code == 0,
-         limited = (r.end != HN_PROC_EXITED && r.end != HN_PROC_SIGNALED) || (!well && j->r->n_files);
+         limited = (r.end != HN_PROC_EXITED && r.end != HN_PROC_SIGNALED) || (!well && needs_pieces(j));
     if (limited) fail_build(j, &r);
     hn_proc_result_free(&r);
     bool fine = hn_cut_build_ended(j->pieces, i, well);
@@ -431,7 +442,7 @@ static hone_rc end_piece(const hn_build_config *cfg, job *j, size_t i, hone_err 
     if (fine && cfg->objects) count(cfg->objects, j->b);
     drop_pieces(j);
     if (fine) return go_on(cfg, j, err);
-    return limited || j->r->n_files ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
+    return limited || needs_pieces(j) ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
 }
 
 /* --- several at a time -------------------------------------------------------------------------------------------- */

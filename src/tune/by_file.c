@@ -79,8 +79,9 @@ const hone_space *hn_by_file_space(const hn_plan *plan, size_t t, size_t *at, si
 }
 
 bool hn_by_file_used(const hn_plan *plan, const double *point) {
-    size_t from = plan->global ? hone_space_slots(plan->global) : SIZE_MAX;
-    for (size_t i = from; i < hone_space_slots(plan->space); i++)
+    size_t from = plan->own ? hone_space_slots(plan->global) : SIZE_MAX;
+    size_t end = plan->opt ? plan->first_pass_slot : hone_space_slots(plan->space);
+    for (size_t i = from; i < end; i++)
         if (!isnan(point[i])) return true;
     return false;
 }

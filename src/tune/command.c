@@ -47,7 +47,7 @@ hone_rc hone_workload_command(const hone_workload *workload, const hone_space *s
             hn_str_add_shell(&flags, r.flag[i]);
         }
         rc = hn_recipe_expand(workload, &r, workload->build, flags.text ? flags.text : "", NULL, NULL, &line, err);
-        if (!rc && r.n_files) {
+        if (!rc && (r.n_files || r.opt)) {
             hn_str pieces = {0};
             if (hn_cut_build_commands(&r, line.text ? line.text : "", &pieces)) {
                 hn_str_free(&line);
@@ -81,10 +81,13 @@ static hone_rc to_command(const hn_recipe *r, hone_command *out, hone_err *err) 
     for (size_t i = 0; i < r->n_app; i++) bytes += strlen(r->app_name[i]) + strlen(r->app_text[i]) + DEFINE_B;
     size_t pgo_b = r->pgo ? strlen(r->pgo_generate) + strlen(r->pgo_use) + 2 : 0;
     size_t post_b = r->bolt ? strlen(r->bolt->command) + strlen(r->bolt_options) + 2 : 0;
+    size_t passes_b = r->opt ? strlen(r->edits) + 1 : 0;
     hn_str by_file = {0};
     for (size_t i = 0; i < r->n_files; i++) add_file(&by_file, &r->file[i]);
     const char **list =
-        by_file.failed ? NULL : calloc(1, (n + n_env + 2) * sizeof(char *) + bytes + pgo_b + post_b + by_file.n + 2);
+        by_file.failed
+            ? NULL
+            : calloc(1, (n + n_env + 2) * sizeof(char *) + bytes + pgo_b + post_b + passes_b + by_file.n + 2);
     if (!list) hn_str_free(&by_file);
     if (!list) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     char *at = (char *)(list + n + n_env + 2);
@@ -116,6 +119,10 @@ static hone_rc to_command(const hn_recipe *r, hone_command *out, hone_err *err) 
         c.post_link = at;
         at = stpcpy(stpcpy(at, r->bolt->command), *r->bolt_options ? " " : "");
         at = stpcpy(at, r->bolt_options) + 1;
+    }
+    if (r->opt) {
+        c.passes = at;
+        at = stpcpy(at, r->edits) + 1;
     }
     if (by_file.n) strcpy((char *)(uintptr_t)(c.by_file = at), by_file.text);
     hn_str_free(&by_file);

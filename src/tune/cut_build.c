@@ -98,12 +98,32 @@ static bool name_pieces(hn_cut_build *p) {
     return made && hn_arena_ok(&p->arena);
 }
 
+/* One file gains nothing by being cut, unless opt stands between. */
+static bool is_cut(const hn_recipe *r, const hn_family *family, hn_arena *a, const char **word, size_t n, hn_cut *out) {
+    return n && !strcmp(word[0], r->cc) && family->cut(a, word, n, out) && out->n >= (r->opt ? 1 : 2);
+}
+
+const char *hn_cut_build_stages(const hn_recipe *r, const char *shell, hn_arena *a) {
+    const char **word = NULL;
+    const hn_family *family = r->target ? hn_target_family(r->target) : NULL;
+    hn_cut cut;
+    size_t n = family && family->cut ? words_of(a, shell, &word) : 0;
+    for (size_t i = 0; i < r->n_flags; i++) {
+        const char *why = hn_opt_declines(a, r->flag + i, 1);
+        if (why) return why;
+    }
+    if (r->pgo) return "edited passes are run by opt, which cannot serve a profile-guided build";
+    if (!n || strcmp(word[0], r->cc) || !family->cut(a, word, n, &cut))
+        return "edited passes need a build command that is one call of the compiler on C or C++ files";
+    return hn_opt_declines(a, cut.compile, cut.n_compile);
+}
+
 bool hn_cut_build_sources(const hn_recipe *r, const char *shell, hn_arena *a, const char *const **source, size_t *n) {
     const char **word = NULL;
     const hn_family *family = r->target ? hn_target_family(r->target) : NULL;
     hn_cut cut;
     size_t n_words = family && family->cut ? words_of(a, shell, &word) : 0;
-    if (!n_words || strcmp(word[0], r->cc) || !family->cut(a, word, n_words, &cut)) return false;
+    if (!n_words || strcmp(word[0], r->cc) || !family->cut(a, word, n_words, &cut) || cut.n < 2) return false;
     *source = cut.source;
     *n = cut.n;
     return true;
@@ -158,7 +178,8 @@ hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char 
     p->cache = cache ? hn_strdup(&p->arena, cache) : NULL;
     size_t n = words_of(&p->arena, shell, &word);
     size_t n_pgo = n ? take_out_profile(p, family->profiled, word, &n) : 0;
-    bool cut = n && !strcmp(word[0], r->cc) && family->cut(&p->arena, word, n, &p->cut);
+    bool cut = is_cut(r, family, &p->arena, word, n, &p->cut);
+    if (cut && r->opt) cut = !hn_cut_build_stages(r, shell, &p->arena);
     if (cut && n_pgo) put_profile_back(p, word + n, n_pgo);
     if (cut && p->cut.n <= HN_CUT_BUILD_MOST && name_pieces(p)) return p;
     hn_cut_build_free(p);
@@ -187,8 +208,24 @@ static const hn_file_flags *own_flags(const hn_cut_build *p, size_t i) {
     return NULL;
 }
 
+/* Through opt; assembly has no passes. */
+static bool in_stages(const hn_cut_build *p, size_t i, const char *only, const char *output, hn_str *s) {
+    const hn_file_flags *own = own_flags(p, i);
+    hn_arena a = {0};
+    if (!p->r->opt || strcmp(only, p->family->compile_only) != 0 || hn_matches("*.S", p->cut.source[i])) return false;
+    const char **word = HN_NEW_N(&a, const char *, p->cut.n_compile + (own ? own->n_flags : 0) + 1);
+    hn_opt_call call = {p->r->cc, word, 0, p->cut.source[i], output};
+    for (size_t k = 0; word && k < p->cut.n_compile; k++) word[call.n++] = p->cut.compile[k];
+    for (size_t k = 0; word && own && k < own->n_flags; k++) word[call.n++] = own->flag[k];
+    s->failed |= !word;
+    if (word) hn_opt_compile(s, p->r->opt, &call, p->r->pipeline);
+    hn_arena_free(&a);
+    return true;
+}
+
 static void one_file(const hn_cut_build *p, size_t i, const char *only, const char *output, hn_str *s) {
     const hn_file_flags *own = own_flags(p, i);
+    if (in_stages(p, i, only, output, s)) return;
     add(s, p->r->cc);
     for (size_t k = 0; k < p->cut.n_compile; k++) add(s, p->cut.compile[k]);
     for (size_t k = 0; own && k < own->n_flags; k++) add(s, own->flag[k]);
@@ -220,7 +257,7 @@ bool hn_cut_build_commands(const hn_recipe *r, const char *shell, hn_str *out) {
     const char **word = NULL;
     hn_cut_build p = {.r = r, .family = r->target ? hn_target_family(r->target) : NULL};
     size_t n = p.family && p.family->cut ? words_of(&p.arena, shell, &word) : 0;
-    bool cut = n && !strcmp(word[0], r->cc) && p.family->cut(&p.arena, word, n, &p.cut);
+    bool cut = is_cut(r, p.family, &p.arena, word, n, &p.cut);
     if (cut) p.piece = HN_NEW_N(&p.arena, piece, p.cut.n);
     for (size_t i = 0; cut && p.piece && i <= p.cut.n; i++) {
         hn_str one = {0};
@@ -284,6 +321,8 @@ static void make_key(hn_cut_build *p, size_t i, const char *text, size_t n) {
         if (!p->cut.is_read[k]) hn_hash_text(&h, p->cut.compile[k]);
     const hn_file_flags *own = own_flags(p, i);
     for (size_t k = 0; own && k < own->n_flags; k++) hn_hash_text(&h, own->flag[k]);
+    if (p->r->opt) hn_hash_text(&h, p->r->opt->hash);
+    if (p->r->opt) hn_hash_text(&h, p->r->pipeline);
     hn_hash_add(&h, text, n);
     hn_hash_end(&h, x->key);
     x->known = hn_format(&p->arena, "%s/%s.o", p->store, x->key);

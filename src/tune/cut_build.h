@@ -2,12 +2,11 @@
  * made before.
  *
  * A command is cut when it is one call of the recipe's compiler on several files (hn_family.cut), in plain words and
- * quotes; anything else stays whole. Each file is preprocessed first: what that leaves, the options, and the compiler
- * make the key of its object, so a file that no parameter reaches is compiled once for all values of them. Objects are
- * kept by key: as links in a folder of the run, and as copies in one of the cache, which is bounded and serves later
- * runs.
- * Owns: texts, in its arena.   Borrows: the recipe.   Errors: a piece that fails is no error here; see
- * hn_cut_build_ended.
+ * quotes; anything else stays whole. Where opt runs the passes, a compilation is three stages in one piece
+ * (target/opt.h). Each file is preprocessed first: what that leaves, the options, and the compiler make the key of its
+ * object, so a file that no parameter reaches is compiled once for all values of them. Objects are kept by key: as
+ * links in a folder of the run, and as copies in one of the cache, which is bounded and serves later runs. Owns: texts,
+ * in its arena.   Borrows: the recipe.   Errors: a piece that fails is no error here; see hn_cut_build_ended.
  */
 #ifndef HN_CUT_BUILD_H
 #define HN_CUT_BUILD_H
@@ -22,6 +21,9 @@ typedef struct hn_cut_build hn_cut_build;
 
 /* The files that a command compiles, by their places; false: it is not one call on several. Texts in `a`. */
 bool hn_cut_build_sources(const hn_recipe *r, const char *shell, hn_arena *a, const char *const **source, size_t *n);
+
+/* Why a command cannot be built with edited passes; NULL: it can. Texts in `a`. */
+const char *hn_cut_build_stages(const hn_recipe *r, const char *shell, hn_arena *a);
 
 /* dir: the private folder of the build; store: of the run's objects, NULL: objects are not kept; cache: of those
  * of all runs, NULL: none. NULL: the command stays whole. */

@@ -102,6 +102,7 @@ static hone_rc count_trial(hn_tuner *t, const double *point, uint64_t key, const
     *gain = false;
     t->log_ratio = o->cls == HONE_RUN_OK ? log_ratio_of(t, o) : NAN;
     hn_opening_told(t, point, feasible(t, o) ? t->log_ratio : NAN);
+    hn_passes_told(t, point, feasible(t, o) ? t->log_ratio : NAN);
     if (!feasible(t, o)) return HONE_OK;
     double value[HONE_MAX_OBJECTIVES];
     values_of(t, o, value);

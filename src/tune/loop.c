@@ -74,6 +74,7 @@ static void drop(const hn_tuner *t, asked *a, size_t place) {
 /* What follows from what was told so far. */
 static hone_rc go_on(hn_tuner *t, hone_err *err) {
     hone_rc rc = hn_opening_go_on(t, err);
+    if (!rc) rc = hn_passes_go_on(t, err);
     if (rc || t->hinted || t->opening.stage != HN_OPENING_OVER) return rc;
     t->hinted = true;
     return hn_hint(t, err);
@@ -166,9 +167,9 @@ static hone_rc one_part(hn_tuner *t, asked *a, const char **reason, hone_err *er
     return rc;
 }
 
-/* Is there a second part? Not behind what ends the whole. */
-static bool may_go_on_by_file(const hn_tuner *t, const char *reason) {
-    return t->plan->global && !t->by_file && strcmp(reason, "interrupted") != 0 && strcmp(reason, "target") != 0;
+/* Is there a further part? Not behind what ends the whole. */
+static bool may_go_on(const hn_tuner *t, const char *reason) {
+    return hn_part_next(t) != HN_PART_WHOLE && strcmp(reason, "interrupted") != 0 && strcmp(reason, "target") != 0;
 }
 
 hone_rc hn_search_loop(hn_tuner *t, const char **reason, hone_err *err) {
@@ -180,10 +181,11 @@ hone_rc hn_search_loop(hn_tuner *t, const char **reason, hone_err *err) {
     double start_s = hn_now_s();
     *reason = NULL;
     if (!rc) rc = one_part(t, a, reason, err);
-    if (!rc && may_go_on_by_file(t, *reason)) {
+    while (!rc && may_go_on(t, *reason)) {
+        bool begun;
         rc = hn_opening_end(t, err);
-        if (!rc) rc = hn_files_begin(t, err);
-        if (!rc && t->by_file) rc = one_part(t, a, reason, err);
+        if (!rc) rc = hn_part_begin(t, hn_part_next(t), &begun, err);
+        if (!rc && begun) rc = one_part(t, a, reason, err);
     }
     if (t->n_trials > before) t->trial_s = (hn_now_s() - start_s) / (double)(t->n_trials - before);
     if (a) free(a->point);

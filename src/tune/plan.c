@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "space/withheld.h"
 #include "tune/hot_files.h"
+#include "tune/pass_order.h"
 #include "tune/post_link.h"
 #include "tune/unread.h"
 
@@ -168,6 +169,8 @@ static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, const hone
     if (!rc) rc = hone_space_seal(plan->space, err);
     hone_target_options own = target_options(plan, progress);
     if (!rc && plan->n_files) rc = hn_by_file_add(plan, &own, err);
+    if (!rc && plan->opt) rc = hn_pass_order_add(plan, err);
+    if (!rc && plan->no_passes) rc = hn_space_withhold(plan->space, HN_PASSES, plan->no_passes, err);
     if (!rc && plan->no_post_link) rc = hn_space_withhold(plan->space, HN_POST_LINK, plan->no_post_link, err);
     if (!rc && plan->no_files) rc = hn_space_withhold(plan->space, "file.", plan->no_files, err);
     return rc;
@@ -179,7 +182,8 @@ static hone_rc offer_more(hn_plan *plan, const hone_tune_options *o, const hone_
     if (!rc) rc = hn_post_link_look(plan, o, err);
     if (!rc) rc = hn_hot_files_look(plan, o, err);
     if (!rc && plan->no_files) rc = hn_space_withhold(plan->space, "file.", plan->no_files, err);
-    if (rc || (!plan->offered && !plan->post_link && !plan->n_files)) return rc;
+    if (!rc) rc = hn_pass_order_look(plan, err);
+    if (rc || (!plan->offered && !plan->post_link && !plan->n_files && !plan->opt)) return rc;
     hone_space_free(plan->space);
     plan->space = NULL;
     for (size_t t = 0; t < plan->n_targets; t++) {
@@ -221,6 +225,7 @@ void hn_plan_close(hn_plan *plan) {
         hone_target_close(plan->target[t]);
         hone_space_free(plan->part[t]);
     }
+    hn_pass_order_close(plan);
     hn_by_file_close(plan);
     hone_space_free(plan->space);
     hn_arena_free(&plan->arena);
@@ -334,6 +339,7 @@ hone_rc hn_plan_recipe_under(const hn_plan *plan, const double *point, hone_fp f
     if (!rc) rc = hn_environment_apply(plan, point, &r, err);
     if (!rc) rc = hn_post_link_apply(plan, point, &r, err);
     if (!rc) rc = hn_by_file_apply(plan, t, point, &r, err);
+    if (!rc) rc = hn_pass_order_apply(plan, t, point, &r, err);
     if (!rc && !hn_arena_ok(&r.arena)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc)
         hn_recipe_free(&r);
@@ -367,6 +373,7 @@ char *hn_recipe_line(const hn_recipe *recipe, bool with_cc) {
     if (recipe->pgo) hn_str_add(&s, s.n ? " [profile-guided]" : "[profile-guided]");
     if (recipe->bolt)
         hn_str_addf(&s, "%s[bolt%s%s]", s.n ? " " : "", *recipe->bolt_options ? ": " : "", recipe->bolt_options);
+    if (recipe->opt) hn_str_addf(&s, "%s[passes:%s%s]", s.n ? " " : "", *recipe->edits ? " " : "", recipe->edits);
     for (size_t i = 0; i < recipe->n_files; i++) {
         hn_str_addf(&s, "%s[%s:", s.n ? " " : "", recipe->file[i].name);
         for (size_t k = 0; k < recipe->file[i].n_flags; k++) {

@@ -16,6 +16,7 @@
 #include "measure/readers.h"
 #include "target/bolt.h"
 #include "target/family.h"
+#include "target/opt.h"
 #include "tune/workload.h"
 
 /* Who reads errno or the floating-point environment (unread.h). */
@@ -24,12 +25,14 @@ typedef struct hn_unread_finding {
     const char *symbol, *place, *why; /* as of hn_onlooker; place: "kernel.c:12", "" where no source shows it */
 } hn_unread_finding;
 
-/* Controls of single files, of one target (by_file.h). */
+/* A part of the space, of one target: controls of single files (by_file.h), passes (pass_order.h). */
 typedef struct hn_own_space {
-    hone_space *control; /* of one file, without names of files */
-    hone_space *space;   /* of all files */
+    hone_space *control; /* of one file, without names of files; NULL for passes */
+    hone_space *space;   /* of all files; of passes */
     size_t first;        /* its first parameter in the plan's space */
 } hn_own_space;
+/* What names of parameters of the order of passes begin with (pass_order.h). */
+#define HN_PASSES "passes."
 enum { HN_FILES_MOST = HN_PER_FILE_MOST };
 
 /* What one file has behind the program's flags. */
@@ -68,7 +71,11 @@ typedef struct hn_plan {
     size_t n_files;
     const char *no_files;                   /* why there are none; NULL: there are, or nobody asked */
     hn_own_space *own;                      /* of each target; NULL: no file has controls of its own */
-    hone_space *global;                     /* the space without those; NULL: there are none, and the space is all */
+    hn_opt *opt;                            /* of each target, path NULL: none; NULL: no passes are offered */
+    const char *no_passes;                  /* why not; NULL: they are, or nobody asked */
+    hn_own_space *pass;                     /* of each target; NULL as opt */
+    size_t first_pass_slot;                 /* in the space, where they are offered */
+    hone_space *global;                     /* the space without files and passes; NULL: it is all */
     const char *allocator[HN_N_ALLOCATORS]; /* libraries of tune/environment.c's allocators; NULL: not here */
 } hn_plan;
 
@@ -89,6 +96,8 @@ typedef struct hn_recipe {
     const char *pgo_generate, *pgo_use; /* see hone_command */
     const hn_bolt *bolt;                /* the plan's: the program that was linked goes through it; NULL: not */
     const char *bolt_options;           /* as words for the shell */
+    const hn_opt *opt;                  /* the plan's, which runs the passes; NULL: the compiler does */
+    const char *edits, *pipeline;       /* of passes: words, and the text that they make; NULL as opt */
     hn_file_flags *file;                /* of files that have flags of their own */
     size_t n_files;
 } hn_recipe;

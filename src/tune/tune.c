@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "device/gpu.h"
 #include "far/far.h"
-#include "tune/by_file.h"
 #include "tune/host.h"
 #include "tune/unread.h"
 
@@ -246,15 +245,21 @@ static void tell_withheld(hn_tuner *t) {
         snprintf(text, sizeof text, "controls of single files are withheld: %.500s", t->plan->no_files);
         hn_tuner_emit(t, HONE_TUNE_WARNING, 0, 0, NULL, text);
     }
+    if (t->plan->no_passes) {
+        snprintf(text, sizeof text, "the order of passes is withheld: %.500s", t->plan->no_passes);
+        hn_tuner_emit(t, HONE_TUNE_WARNING, 0, 0, NULL, text);
+    }
 }
 
-/* A trial of the second part of the search begins that part. */
-static hone_rc enter_files(hn_tuner *t, const hone_trial *trial, hone_err *err) {
-    if (!t->plan->global || t->by_file || strcmp(trial->phase, "search")) return HONE_OK;
+/* A trial of a later part of the search begins that part. */
+static hone_rc enter_part(hn_tuner *t, const hone_trial *trial, hone_err *err) {
+    bool begun;
+    if (!t->plan->global || hn_part_next(t) == HN_PART_WHOLE || strcmp(trial->phase, "search")) return HONE_OK;
     double *point = malloc((hone_space_slots(t->plan->space) + 1) * sizeof *point);
     if (!point) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = hone_point_from_json(t->plan->space, trial->point, point, err);
-    if (!rc && hn_by_file_used(t->plan, point)) rc = hn_files_begin(t, err);
+    hn_part part = rc ? HN_PART_WHOLE : hn_part_of(t->plan, point);
+    if (part > t->part) rc = hn_part_begin(t, part, &begun, err);
     free(point);
     return rc;
 }
@@ -284,15 +289,16 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     if (!rc) rc = tell_unread(t, err);
     if (!rc) tell_withheld(t);
     if (!rc) set_up_configs(t);
-    if (!rc) hn_files_plan(t);
+    if (!rc) hn_parts_plan(t);
     if (!rc) rc = make_ref_dir(t, err);
     if (!rc) rc = open_search(t, err);
     if (!rc) rc = prepare_baseline(t, &past, err);
     if (!rc) rc = hn_opening_go_on(t, err);
     for (size_t i = 0; !rc && i < past.n; i++) {
-        rc = enter_files(t, &past.trial[i], err);
+        rc = enter_part(t, &past.trial[i], err);
         if (!rc) rc = hn_resume_trial(t, &past.trial[i], err);
         if (!rc) rc = hn_opening_go_on(t, err);
+        if (!rc) rc = hn_passes_go_on(t, err);
         t->n_asked = (size_t)past.trial[i].n_asked;
     }
     if (!rc && past.n) hone_search_skip(t->window.search, t->n_asked - t->n_asked_before);

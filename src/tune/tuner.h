@@ -31,6 +31,21 @@ bool hn_elite_takes(const hn_elite *e, const double *value);
 hone_rc hn_elite_add(hn_elite *e, const double *point, uint64_t key, const double *value, hone_err *err);
 void hn_elite_free(hn_elite *e);
 
+/* Parts of a search, one after the other. */
+typedef enum hn_part { HN_PART_WHOLE, HN_PART_FILES, HN_PART_PASSES } hn_part;
+
+enum { HN_PASSES_MOST = 512 }; /* whose cuts are tried one by one */
+
+/* Cuts of single passes, and what follows from them (pass_search.c). */
+typedef struct hn_pass_search {
+    const hone_space *space;  /* of the window; NULL: this part has not begun */
+    size_t n;                 /* passes */
+    double y[HN_PASSES_MOST]; /* log-ratio without pass i; NAN: not told, or it failed */
+    double whole;             /* with all of them */
+    size_t n_waiting;         /* cuts that are not told yet */
+    bool combined;
+} hn_pass_search;
+
 typedef struct hn_tuner {
     const hone_workload *w;
     const hone_tune_options *o;
@@ -38,7 +53,7 @@ typedef struct hn_tuner {
     hone_store *store;
     hone_session session;
     hn_search_window window; /* what is searched now */
-    bool by_file;            /* the controls of single files are */
+    hn_part part;            /* which part that is */
     hn_arena arena;          /* strings of the session; paths */
     hn_bench_ctx bench;
     hn_build_config builder;
@@ -49,15 +64,16 @@ typedef struct hn_tuner {
     const char *gpu; /* the device that kernels run on and what drives it; NULL: the workload has none */
     char *work_dir;  /* private folders of this session */
     double started_s, waited_s;
-    size_t most_evals;       /* of the search as it goes on now; 0: any number */
-    double deadline_s;       /* of the search as it goes on now, monotonic; INFINITY when there is no time budget */
-    double whole_deadline_s; /* of the whole search */
-    double end_s;            /* of the closing race too */
-    double trial_s;          /* what a trial took on average in this run; 0: there was none */
+    size_t most_evals; /* of the search as it goes on now; 0: any number */
+    double deadline_s; /* of the search as it goes on now, monotonic; INFINITY when there is no time budget */
+    double begin_s, whole_deadline_s; /* of the whole search */
+    double end_s;                     /* of the closing race too */
+    double trial_s;                   /* what a trial took on average in this run; 0: there was none */
     size_t n_most; /* evaluations there can be: the budget's, or fewer in a small space; 0 when nothing says */
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
     size_t n_asked_before; /* n_asked when this part of the search began */
     hn_opening opening;
+    hn_pass_search passes;
     bool hinted;                     /* what a looser contract would bring was looked at */
     double hint_gain;                /* of the baseline under it; 0: nothing to say */
     size_t since_gain;               /* trials since the last improvement */
@@ -102,10 +118,18 @@ hone_rc hn_hint(hn_tuner *t, hone_err *err);
 
 /* How searches are opened: engine, seed, objectives. */
 hone_search_options hn_search_config(const hn_tuner *t);
-/* Until when everything but the controls of single files is searched (files.c). */
-void hn_files_plan(hn_tuner *t);
-/* The controls of single files come now, around the best point. Nothing happens where there are none, or again. */
-hone_rc hn_files_begin(hn_tuner *t, hone_err *err);
+/* Until when everything but the later parts is searched (parts.c). */
+void hn_parts_plan(hn_tuner *t);
+/* A later part comes now, around the best point. *begun false: there is nothing in it to search. */
+hone_rc hn_part_begin(hn_tuner *t, hn_part part, bool *begun, hone_err *err);
+/* The part behind this one that the workload has; HN_PART_WHOLE: there is none. */
+hn_part hn_part_next(const hn_tuner *t);
+/* The part that a point is of: the last whose parameters it sets. */
+hn_part hn_part_of(const hn_plan *plan, const double *point);
+/* The window was opened on passes of a target: the first points, what is learned of them, what follows. */
+hone_rc hn_passes_open(hn_tuner *t, const hone_space *space, hone_err *err);
+void hn_passes_told(hn_tuner *t, const double *point, double log_ratio);
+hone_rc hn_passes_go_on(hn_tuner *t, hone_err *err);
 
 /* --- the search ----------------------------------------------------------------------------------------------------
  */

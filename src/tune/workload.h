@@ -136,6 +136,7 @@ struct hone_workload {
     bool controls; /* tune compiler controls at all */
     bool numeric;  /* controls tagged numeric admitted (follows fp_max == fast unless set) */
     bool all_controls, lto, pgo;
+    bool passes;     /* the order of LLVM's passes is searched behind the flags (pass_order.h) */
     bool bolt;       /* linked programs are laid out anew by BOLT (post_link.h) */
     size_t per_file; /* so many files may have controls of their own (by_file.h); 0: none */
     const char **file_named;

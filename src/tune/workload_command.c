@@ -196,6 +196,7 @@ static hone_rc read_controls(const hn_reader *r) {
         {"lto", HN_F_BOOL, offsetof(hone_workload, lto), 0, 0},
         {"pgo", HN_F_BOOL, offsetof(hone_workload, pgo), 0, 0},
         {"numeric", HN_F_BOOL, offsetof(hone_workload, numeric), 0, 0},
+        {"passes", HN_F_BOOL, offsetof(hone_workload, passes), 0, 0},
         {"files", HN_F_TEXT, offsetof(hone_workload, control_files), 0, 0},
     };
     const hn_ynode *node = hn_yaml_get(r->root, "controls");

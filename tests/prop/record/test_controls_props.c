@@ -84,6 +84,7 @@ static hone_controls some_controls(maker *m) {
     c.environment = some_pairs(m, &c.n_environment);
     c.post_link = some_pairs(m, &c.n_post_link);
     c.file = some_pairs(m, &c.n_files);
+    c.passes = some_pairs(m, &c.n_passes);
     c.rule = some_pairs(m, &c.n_rules);
     c.source = some_pairs(m, &c.n_sources);
     c.input = some_pairs(m, &c.n_inputs);
@@ -124,7 +125,8 @@ static bool same(const hone_controls *a, const hone_controls *b) {
            same_pairs(a->machine, a->n_machine, b->machine, b->n_machine) &&
            same_pairs(a->environment, a->n_environment, b->environment, b->n_environment) &&
            same_pairs(a->post_link, a->n_post_link, b->post_link, b->n_post_link) &&
-           same_pairs(a->file, a->n_files, b->file, b->n_files) && a->pgo == b->pgo && a->n_rows == b->n_rows &&
+           same_pairs(a->file, a->n_files, b->file, b->n_files) &&
+           same_pairs(a->passes, a->n_passes, b->passes, b->n_passes) && a->pgo == b->pgo && a->n_rows == b->n_rows &&
            a->n_shares == b->n_shares && a->session == b->session;
 }
 

@@ -76,19 +76,20 @@ static void test_pipeline(void) {
 }
 
 static void test_commands(void) {
-    static const char *const word[] = {"-O3", "-I", "in c", "-DX=1", "-std=c11",  "-mllvm", "-a=1",     "-MMD",   "-MF",
+    static const char *const word[] = {"-O3", "-I", "in c", "-DX=1", "-std=c11",  "-mllvm", "-x86-a=1", "-MMD",   "-MF",
                                        "x.d", "-x", "c",    "-g",    "-mllvm=-b", "-Iinc2", "-include", "stdio.h"};
     hn_opt opt = {.path = "/l/bin/opt"};
     hn_opt_call c = {"clang-19", word, sizeof word / sizeof *word, "x.c", "o/x.o"};
     hn_str s = {0};
     hn_opt_compile(&s, &opt, &c, "f(a<b>)");
-    is_text(s.text,
-            "clang-19 -O3 -I 'in c' -DX=1 -std=c11 -mllvm -a=1 -MMD -MF x.d -x c -g -mllvm=-b -Iinc2 -include stdio.h "
-            "-Xclang -disable-llvm-passes -emit-llvm -c x.c -o o/x.o.bc"
-            " && /l/bin/opt -a=1 -b -passes='f(a<b>)' o/x.o.bc -o o/x.o.opt.bc"
-            " && clang-19 -O3 -mllvm -a=1 -g -mllvm=-b -Qunused-arguments -Xclang -disable-llvm-passes -c o/x.o.opt.bc "
-            "-o o/x.o && rm -f o/x.o.bc o/x.o.opt.bc",
-            "opt/three_stages");
+    is_text(
+        s.text,
+        "clang-19 -O3 -I 'in c' -DX=1 -std=c11 -mllvm -x86-a=1 -MMD -MF x.d -x c -g -mllvm=-b -Iinc2 -include stdio.h "
+        "-Xclang -disable-llvm-passes -emit-llvm -c x.c -o o/x.o.bc"
+        " && /l/bin/opt -x86-a=1 -b -passes='f(a<b>)' o/x.o.bc -o o/x.o.opt.bc"
+        " && clang-19 -O3 -mllvm -x86-a=1 -g -mllvm=-b -Qunused-arguments -Xclang -disable-llvm-passes -c o/x.o.opt.bc "
+        "-o o/x.o && rm -f o/x.o.bc o/x.o.opt.bc",
+        "opt/three_stages");
     hn_str_free(&s);
 }
 
