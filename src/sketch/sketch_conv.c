@@ -20,11 +20,11 @@ enum { COLS_MAX = 4, LANES_MIN = 4, LANES_DEEP = 8 };
 typedef struct form {
     hn_chain c;
     int64_t lanes, channels, width, height, group; /* width, height, group: 0: not known; there are no groups */
-    int64_t depth;                                 /* steps of the reduction */
-    bool own;                                      /* every channel reads its own part of the image */
-    int64_t images_b;                              /* of all that are read; 0: not known */
-    int64_t column_b;                              /* of the image, from a row of a tile to the next; 0: not known */
-    int64_t panel;                                 /* channels whose weights lie together; 0: all */
+    int64_t depth, inner; /* steps of the reduction, of its innermost loop; inner 0: not known */
+    bool own;             /* every channel reads its own part of the image */
+    int64_t images_b;     /* of all that are read; 0: not known */
+    int64_t column_b;     /* of the image, from a row of a tile to the next; 0: not known */
+    int64_t panel;        /* channels whose weights lie together; 0: all */
     hn_buf weights, image;
     bool calls; /* functions follow the reduction */
     const hn_nest *nest;
@@ -174,7 +174,10 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
     f->panel = r.weights ? least_divisor(n, r.weights, r.channel) : 0;
     f->calls = hn_tile_calls(n, n->st[leaf].body);
     f->depth = 1;
-    for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) f->depth *= length(n, l) ? length(n, l) : 8;
+    for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) {
+        f->inner = length(n, l);
+        f->depth *= f->inner ? f->inner : 8;
+    }
     if (!r.fine || r.n_update != 1 || r.n_image + r.n_own != 1 || r.n_weights > 1) return false;
     if (!f->own && (!r.n_weights || !(r.guards || r.n_loop > 1 || r.group || is_strided(n, f, &r))))
         return false; /* a product of matrices */
@@ -276,10 +279,13 @@ static bool weights_inside(const form *f, const hn_machine *m) {
     return f->own || (!stays && 4 * f->depth * f->channels <= m->l2_b / 2);
 }
 
-/* Steps of the reduction in a body: where a tile leaves registers; else compilers begin to keep sums on the stack. */
+/* Steps of the reduction in a body: where a tile leaves registers; else compilers begin to keep sums on the stack. One
+ * register is enough for two steps of a long loop; of a short one compilers make a body without a loop, and do so, too.
+ */
 static int64_t best_steps(const form *f, const hn_machine *m, int64_t rows, int64_t cols) {
     const hn_tile t = {.rows = rows, .cols = cols, .lanes = f->lanes};
     int64_t left = hn_tile_registers_for(f->nest, m, cols) - hn_tile_registers_of(&t);
+    if (left == 1 && f->inner >= HN_CONV_LONG && f->inner % 2 == 0) return 2;
     return left < HN_TILE_SPARE_TWO || f->depth < 2 ? 1 : left < HN_TILE_SPARE_FOUR || f->depth < 4 ? 2 : 4;
 }
 
