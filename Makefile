@@ -274,12 +274,18 @@ demo: deps ## tune a kernel, prove and reduce the gain, compile a model, show bo
 	@BUILD=$(BUILD) tools/venv.sh demo || echo "ONNX Runtime and Magika cannot be had: the demo does without them" >&2
 	examples/demo.sh
 
+# What was built with other flags of the sanitizers does not go together with what these build.
+SAME_SAN = f='$(SAN) $(SAN_LINK) $(TEST_CFLAGS)'; [ "$$f" = "$$(cat $(BUILD)/asan/flags 2>/dev/null)" ] || \
+  { rm -rf $(BUILD)/asan; mkdir -p $(BUILD)/asan; echo "$$f" >$(BUILD)/asan/flags; }
+
 check: test-deps ## all tests, on an ASan + UBSan build
+	@$(SAME_SAN)
 	+$(MAKE) -j$(JOBS) all python portable
 	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" PROGRAM_LDFLAGS="$(SAN_LINK)" all unit-tests
 	BUILD=$(BUILD) tests/run.sh
 
 check-long: test-deps ## the long suites: kill -9 and disk-full sweeps, long fuzzing, full replays
+	@$(SAME_SAN)
 	+$(MAKE) -j$(JOBS) all python portable
 	@BUILD=$(BUILD) tools/venv.sh wild || echo "packages with trained models cannot be had: their tests are skipped" >&2
 	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" PROGRAM_LDFLAGS="$(SAN_LINK)" PYTHON=$(PYTHON) all unit-tests python
