@@ -3,6 +3,7 @@
 #
 # usage: bench/whole-programs.sh [PROGRAM...]   (default: zstd lz4 brotli lua sqlite quickjs zlib expat)
 #   STAGES="flags files pgo bolt allocator all"   which stages; each is tuned and validated by itself, "all" has everything
+#                         also: clang (flags of clang-19 beside its own -O3 -march=native), passes (with LLVM's pass order behind them)
 #   TIME=10m EVALS=       time of each search; evaluations instead of time where set
 #   PROVE=10m PAIRS=      most time of each validation; least pairs (default: the workload's, 100)
 #   SEED=0                seed of the searches

@@ -13,7 +13,7 @@ import yaml
 import real_gains
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-STAGES = ("flags", "files", "pgo", "bolt", "allocator", "all")
+STAGES = ("flags", "files", "pgo", "bolt", "allocator", "all", "clang", "passes")
 
 
 def sources(folder, *patterns, but=()):
@@ -137,6 +137,9 @@ def workload(args, name, stage, top):
         out["post_link"] = "bolt"
     if stage in ("allocator", "all"):
         out["environment"] = ["allocator", "malloc"]
+    if stage in ("clang", "passes"):  # beside clang's own baseline
+        out["compilers"] = ["clang-19"]
+        out["controls"] = {"lto": False, "pgo": False, "passes": stage == "passes"}
     return out
 
 
