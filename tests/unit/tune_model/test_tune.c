@@ -78,6 +78,8 @@ static int is_known_end(const char *end) {
     return !end;
 }
 
+enum { SLICES = 40 };
+
 static void test_search(void) {
     hone_tune_model_options o = hone_tune_model_defaults();
     hn_tuning t;
@@ -86,7 +88,9 @@ static void test_search(void) {
     hone_winner found = {0};
     o.progress.fn = count;
     ok(begin(&t, &k, &o, product), "tune/kernel_opens");
-    hone_rc rc = hn_tuned_slice(&t, &k, hn_now_s() + 1.5, &err);
+    hone_rc rc = HONE_OK;
+    for (int i = 0; !rc && !k.end && k.n_seen < 2 && i < SLICES; i++) /* a loaded machine sees one in a slice */
+        rc = hn_tuned_slice(&t, &k, hn_now_s() + 1.5, &err);
     ok(rc == HONE_OK && k.n_seen > 1 && k.best <= 1 && is_known_end(k.end), "tune/slice_measures: %s", err.text);
     size_t n = k.n_seen;
     rc = hn_tuned_slice(&t, &k, hn_now_s() + 0.5, &err);
