@@ -40,4 +40,11 @@ const char *hn_opt_declines(hn_arena *a, const char *const *word, size_t n);
 /* The three stages, as a command for sh; pipeline: a text of opt's. */
 void hn_opt_compile(hn_str *shell, const hn_opt *opt, const hn_opt_call *call, const char *pipeline);
 
+/* Does this call of the compiler (its name first) compile a file? */
+bool hn_opt_compiles(const char *const *word, size_t n);
+/* Such a call in stages, as a command for sh: one file with -c, or files that are compiled and linked. E_UNSUPPORTED:
+ * it cannot be made so. */
+hone_rc hn_opt_stages(const hn_opt *opt, const char *pipeline, const char *const *word, size_t n, hn_arena *a,
+                      hn_str *out, hone_err *err);
+
 #endif

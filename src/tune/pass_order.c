@@ -49,7 +49,7 @@ hone_rc hn_pass_order_look(hn_plan *plan, hone_err *err) {
     if (!rc && !hn_arena_ok(&plan->arena)) rc = nomem(err);
     if (rc) return rc;
     plan->opt = any ? opt : NULL;
-    plan->no_passes = any ? NULL : why ? why : "no compiler of the workload is made of LLVM's passes; clang is";
+    plan->no_passes = any ? NULL : why ? why : "no compiler of the workload is made of LLVM's passes";
     return plan->no_passes ? hn_space_withhold(plan->space, HN_PASSES, plan->no_passes, err) : HONE_OK;
 }
 
@@ -90,7 +90,7 @@ static hone_rc add_target(hn_plan *plan, size_t t, const char *when, hone_space 
     hone_param stage = {.name = hn_format(&plan->arena, HN_PASSES "%s", plan->prefix[t]),
                         .kind = HONE_FLAG,
                         .when = when,
-                        .doc = "opt runs the passes of -O3, edited, instead of the compiler",
+                        .doc = "opt runs the compiler's passes, edited, instead of the compiler",
                         .tag = "passes"};
     if (!stage.name) return nomem(err);
     hone_rc rc = hone_space_add(space, &stage, err);
