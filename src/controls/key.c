@@ -298,39 +298,39 @@ hone_rc hn_key_tools(const char *baseline_compiler, hone_controls *c, hn_arena *
     return rc;
 }
 
-hone_rc hn_key_post_link(const hone_controls *then, hone_controls *now, hn_arena *a, hone_err *err) {
-    hn_bolt bolt;
-    const char *why;
-    if (!then->n_post_link) return HONE_OK;
-    bool here = hn_bolt_find(a, &bolt, &why);
-    hone_pair *list = HN_NEW_N(a, hone_pair, then->n_post_link);
+/* The pairs with what the tool says of itself today; found NULL: it is gone, and why stands for its version. */
+static hone_rc pairs_today(const hone_pair *then, size_t n, const hone_pair *found, size_t n_found, const char *why,
+                           hn_arena *a, hone_pair **out, hone_err *err) {
+    hone_pair *list = HN_NEW_N(a, hone_pair, n);
     if (!list || !hn_arena_ok(a)) return nomem(err);
-    for (size_t i = 0; i < then->n_post_link; i++) {
-        list[i] = then->post_link[i];
-        if (!strcmp(list[i].name, "version")) list[i].value = here ? bolt.version : why;
-        if (here && !strcmp(list[i].name, "hash")) list[i].value = bolt.hash;
+    for (size_t i = 0; i < n; i++) {
+        list[i] = then[i];
+        if (!found && !strcmp(list[i].name, "version")) list[i].value = why;
+        for (size_t k = 0; found && k < n_found; k++)
+            if (!strcmp(list[i].name, found[k].name)) list[i].value = found[k].value;
     }
-    now->post_link = list;
-    now->n_post_link = then->n_post_link;
+    *out = list;
     return HONE_OK;
 }
 
+hone_rc hn_key_post_link(const hone_controls *then, hone_controls *now, hn_arena *a, hone_err *err) {
+    hn_bolt bolt = {0};
+    const char *why = NULL;
+    if (!then->n_post_link) return HONE_OK;
+    bool here = hn_bolt_find(a, &bolt, &why);
+    const hone_pair found[] = {{"version", bolt.version}, {"hash", bolt.hash}};
+    now->n_post_link = then->n_post_link;
+    return pairs_today(then->post_link, then->n_post_link, here ? found : NULL, 2, why, a, &now->post_link, err);
+}
+
 hone_rc hn_key_passes(const hone_controls *then, hone_controls *now, hn_arena *a, hone_err *err) {
-    hn_opt opt;
-    const char *why;
+    hn_opt opt = {0};
+    const char *why = NULL;
     if (!then->n_passes) return HONE_OK;
     bool here = hn_opt_find(a, then->compiler, &opt, &why);
-    hone_pair *list = HN_NEW_N(a, hone_pair, then->n_passes);
-    if (!list || !hn_arena_ok(a)) return nomem(err);
-    for (size_t i = 0; i < then->n_passes; i++) {
-        list[i] = then->passes[i];
-        if (!strcmp(list[i].name, "version")) list[i].value = here ? opt.version : why;
-        if (here && !strcmp(list[i].name, "hash")) list[i].value = opt.hash;
-        if (here && !strcmp(list[i].name, "pipeline")) list[i].value = opt.text_hash;
-    }
-    now->passes = list;
+    const hone_pair found[] = {{"version", opt.version}, {"hash", opt.hash}, {"pipeline", opt.text_hash}};
     now->n_passes = then->n_passes;
-    return HONE_OK;
+    return pairs_today(then->passes, then->n_passes, here ? found : NULL, 3, why, a, &now->passes, err);
 }
 
 hone_rc hn_key_machine(const hone_machine *machine, const char *gpus, hone_controls *c, hn_arena *a, hone_err *err) {

@@ -45,17 +45,8 @@ typedef struct reads {
     bool guards, fine;
 } reads;
 
-/* The divisor of a quotient of the channel alone: channels of a group. */
-static int64_t divisor(const hn_nest *n, hn_ix at, hn_var channel) {
-    for (uint32_t t = 0; t < n->ix[at].n; t++) {
-        const hn_atom *x = &n->atom[n->ix[at].term[t].atom];
-        int64_t by;
-        if (x->kind == HN_AT_DIV && hn_ix_uses(n, x->a, channel) && hn_dim_is_int(n->dims, x->by, &by)) return by;
-    }
-    return 0;
-}
-
-/* The least divisor of the channel, or of what is left of it in its group: channels of a panel of weights. */
+/* The least divisor of the channel, or of what is left of it in its group: of an image's index channels of a group, of
+ * the weights' channels of a panel. */
 static int64_t least_divisor(const hn_nest *n, hn_ix at, hn_var channel) {
     int64_t least = 0;
     for (uint32_t t = 0; t < n->ix[at].n; t++) {
@@ -80,7 +71,7 @@ static void read_load(hn_nest *n, const hn_scalar *x, reads *r) {
     } else if (image && hn_ix_contiguous(n, x->at, r->channel, r->lanes)) {
         r->n_own++;
     } else if (image) {
-        int64_t group = divisor(n, x->at, r->channel);
+        int64_t group = least_divisor(n, x->at, r->channel);
         r->fine &= group >= LANES_MIN && (!r->group || r->group == group);
         r->group = group;
         r->n_image++;
