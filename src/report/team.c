@@ -22,19 +22,19 @@ static void *room(hn_team_gathering *g, void *list, size_t n, size_t *most, size
     return more ? more : list;
 }
 
-hone_team_row *hn_team_add(hn_team_gathering *g, size_t n_goals, const char *workload_hash, const char *created) {
+hone_team_row *hn_team_add(hn_team_gathering *g, size_t n_goals, hn_team_origin origin) {
     static const hone_interval unknown = {(double)NAN, (double)NAN, (double)NAN};
     bool fine = true;
     size_t n = n_goals ? n_goals : 1;
     hone_team_goal *goal = HN_NEW_N(g->a, hone_team_goal, n);
     g->row = room(g, g->row, g->n_rows, &g->row_room, sizeof *g->row, &fine);
-    g->workload_hash = room(g, g->workload_hash, g->n_rows, &g->hash_room, sizeof *g->workload_hash, &fine);
-    g->created = room(g, g->created, g->n_rows, &g->created_room, sizeof *g->created, &fine);
+    g->origin = room(g, g->origin, g->n_rows, &g->origin_room, sizeof *g->origin, &fine);
     if (!goal || !fine) return NULL;
     for (size_t k = 0; k < n; k++)
         goal[k] = (hone_team_goal){.objective = "", .metric = "", .gain = unknown, .claimed = (double)NAN};
-    g->workload_hash[g->n_rows] = hn_strdup(g->a, workload_hash);
-    g->created[g->n_rows] = hn_strdup(g->a, created);
+    g->origin[g->n_rows] = (hn_team_origin){.workload_hash = hn_strdup(g->a, origin.workload_hash),
+                                            .created = hn_strdup(g->a, origin.created),
+                                            .session = origin.session};
     g->row[g->n_rows] = (hone_team_row){.compiler = "", .version = "", .why = "", .goal = goal, .n_goals = n};
     return &g->row[g->n_rows++];
 }

@@ -71,7 +71,7 @@ static hone_rc add_row(hn_team_gathering *g, const char *path, const hone_contro
                        hone_err *err) {
     size_t n = 0;
     for (size_t i = 0; i < c->n_rows; i++) n += is_whole(&c->row[i]);
-    hone_team_row *row = hn_team_add(g, n, c->workload_hash, c->created);
+    hone_team_row *row = hn_team_add(g, n, (hn_team_origin){c->workload_hash, c->created, c->session});
     if (!row) return hn_fail(err, HONE_E_NOMEM, "out of memory reading '%s'", path);
     bool stale = r->status == HONE_CHECK_STALE, elsewhere = stale && is_elsewhere(r);
     const char *version = hn_pair_get(c->tool, c->n_tool, "version");

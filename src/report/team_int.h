@@ -11,6 +11,12 @@ typedef struct hn_team_seen {
     uint64_t device, inode;
 } hn_team_seen;
 
+/* What a session is told by as the one that a controls file was made of; of other rows all 0. */
+typedef struct hn_team_origin {
+    const char *workload_hash, *created;
+    int64_t session; /* of its store; 0: none */
+} hn_team_origin;
+
 typedef struct hn_team_gathering {
     hn_arena *a;
     hone_team_row *row;
@@ -19,13 +25,12 @@ typedef struct hn_team_gathering {
     size_t n_problems, problem_room;
     hn_team_seen *seen;
     size_t n_seen, seen_room;
-    /* Of the controls files among the rows, by row: what a session is told by. */
-    const char **workload_hash, **created;
-    size_t hash_room, created_room;
+    hn_team_origin *origin; /* by row */
+    size_t origin_room;
 } hn_team_gathering;
 
-/* A new row with n goals, filled with what is unknown; NULL: out of memory. */
-hone_team_row *hn_team_add(hn_team_gathering *g, size_t n_goals, const char *workload_hash, const char *created);
+/* A new row with n goals, filled with what is unknown; origin is copied. NULL: out of memory. */
+hone_team_row *hn_team_add(hn_team_gathering *g, size_t n_goals, hn_team_origin origin);
 void hn_team_problem(hn_team_gathering *g, const char *where, const char *text);
 /* "p50(latency)" is over the metric latency. */
 const char *hn_team_metric(hn_arena *a, const char *expr);

@@ -19,13 +19,14 @@ static const char *when_of(hn_arena *a, double unix_s) {
     return hn_strdup(a, text);
 }
 
-/* Is a controls file of the same workload, written no earlier than the session began? */
+/* Is a controls file of the same workload, written after the session began? Within the same second it must name it. */
 static bool has_controls(const hn_team_gathering *g, const hone_session *s, const char *started) {
     for (size_t i = 0; i < g->n_rows; i++) {
-        if (!g->workload_hash[i] || !g->created[i]) continue;
-        if (!strcmp(g->row[i].program, s->workload) && !strcmp(g->workload_hash[i], s->workload_hash) &&
-            strcmp(g->created[i], started) >= 0)
-            return true;
+        const hn_team_origin *from = &g->origin[i];
+        if (!from->workload_hash || !from->created) continue;
+        if (strcmp(g->row[i].program, s->workload) != 0 || strcmp(from->workload_hash, s->workload_hash) != 0) continue;
+        int later = strcmp(from->created, started);
+        if (later > 0 || (!later && from->session == s->id)) return true;
     }
     return false;
 }
@@ -84,7 +85,7 @@ static hone_rc add_session(hn_team_gathering *g, hone_store *store, const char *
     hone_report r;
     hone_rc rc = hone_report_open(store, s->id, NULL, NULL, &r, err);
     if (rc) return rc;
-    hone_team_row *row = hn_team_add(g, r.n_goals, NULL, NULL);
+    hone_team_row *row = hn_team_add(g, r.n_goals, (hn_team_origin){0});
     if (row) {
         row->state = state[r.standing];
         row->program = hn_strdup(g->a, s->workload);
