@@ -166,7 +166,7 @@ static bool vector_load(hn_c *c, hn_str *out, const hn_scalar *x, bool alone) {
     const char *name = hn_dtype_of(b->dtype)->text;
     bool half = hn_is_half(b->dtype), is_bool = b->dtype == HONE_BOOL;
     hn_str value = {0};
-    if (guards_vary(c, x) || hn_dtype_of(b->dtype)->bits < 8) return false;
+    if (guards_vary(c, x) || (!is_bool && hn_dtype_of(b->dtype)->bits < 8)) return false;
     if (hn_is_float(b->dtype) && b->dtype != HONE_F32 && b->dtype != HONE_F64 && !half) return false;
     bool done = elements(c, &value, x, is_bool ? "u8" : half ? "u16" : name, alone);
     if (done && x->n_guard) {
