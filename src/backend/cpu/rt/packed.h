@@ -720,45 +720,19 @@ enum { HNR_ROWS = 64 };
 /* --- floats to bytes -------------------------------------------------------------------------------------------------
  */
 
-/* A block of 32: the largest absolute value is 127; halves go to the even byte (adding 1.5 * 2^23 rounds so). */
-HNR_ALWAYS void hnr_quantize_32(const float *x, int8_t *q, float *d) {
-    enum { N = 32 / HNR_L };
-    union {
-        hnr_li v;
-        int32_t e[HNR_L];
-    } most = {.v = {0}};
-    HNR_UNROLL for (int i = 0; i < N; i++) {
-        hnr_li y = (hnr_li)(*(const hnr_lu_any *)(const void *)(x + i * HNR_L) & 0x7fffffff), more = y > most.v;
-        most.v = (y & more) | (most.v & ~more); /* floats that are not negative are ordered as their bits */
-    }
-    HNR_UNROLL for (int k = HNR_L / 2; k; k /= 2) for (int i = 0; i < k; i++) most.e[i] =
-        most.e[i] > most.e[i + k] ? most.e[i] : most.e[i + k];
-    float largest, by;
-    __builtin_memcpy(&largest, &most.e[0], 4);
-    by = largest > 0 ? 127.0f / largest : 0;
-    if (!(by < __builtin_inff())) by = 0;
-    *d = by > 0 ? largest / 127.0f : 0;
-    HNR_UNROLL for (int i = 0; i < N; i++) {
-        hnr_lf y = *(const hnr_lf_any *)(x + i * HNR_L) * by + 12582912.0f;
-        hnr_li whole = (hnr_li)y - 0x4b400000;
-        typedef int8_t bytes __attribute__((vector_size(HNR_L), aligned(1)));
-        *(bytes *)(q + i * HNR_L) = __builtin_convertvector(whole, bytes);
-    }
-}
-
-/* The largest of the lanes. */
-HNR_ALWAYS int32_t hnr_p_largest(hnr_li x) {
-    union {
-        hnr_li v;
-        int32_t e[HNR_L];
-    } most = {.v = x};
-    HNR_UNROLL for (int k = HNR_L / 2; k; k /= 2) for (int i = 0; i < k; i++) most.e[i] =
-        most.e[i] > most.e[i + k] ? most.e[i] : most.e[i + k];
-    return most.e[0];
-}
+/* The bits of 32 absolute values: floats that are not negative are ordered as their bits. */
+HNR_ALWAYS hnr_li hnr_p_size(const float *x) { return (hnr_li)(*(const hnr_lu_any *)(const void *)x & 0x7fffffff); }
 HNR_ALWAYS hnr_li hnr_p_larger(hnr_li a, hnr_li b) {
+#if defined(__clang__)
+    return __builtin_elementwise_max(a, b);
+#elif HNR_L == 16
+    return __builtin_ia32_pmaxsd512_mask(a, b, a, -1);
+#elif HNR_L == 8
+    return __builtin_ia32_pmaxsd256(a, b);
+#else
     hnr_li more = a > b;
     return (a & more) | (b & ~more);
+#endif
 }
 /* Each lane becomes the largest of its four. */
 HNR_ALWAYS hnr_li hnr_p_words(hnr_li x) {
@@ -773,43 +747,85 @@ HNR_ALWAYS hnr_li hnr_p_words(hnr_li x) {
     return hnr_p_larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1));
 #endif
 }
+/* Of lanes of which each is the largest of its four: the largest of all, in every lane. Through memory, lane by lane,
+ * this was most of the time of rounding a row. */
+HNR_ALWAYS hnr_li hnr_p_of_words(hnr_li x) {
+#if HNR_L == 16
+    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+#elif HNR_L == 8
+    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3));
+#endif
+    return x;
+}
 HNR_ALWAYS float hnr_p_as_float(int32_t bits) {
     float x;
     __builtin_memcpy(&x, &bits, 4);
     return x;
 }
+
+/* Whole numbers next to the products; halves go to the even one (adding 1.5 * 2^23 rounds so). 0 where BY is, which it
+ * is with infinities and NaN among the elements. */
+HNR_ALWAYS hnr_li hnr_p_round(const float *x, float by) {
+    return ((hnr_li)(*(const hnr_lf_any *)x * by + 12582912.0f) - 0x4b400000) & -(by != 0);
+}
+/* 32 numbers from -128 to 127 as bytes. */
+HNR_ALWAYS void hnr_p_put_32(int8_t *q, const hnr_li x[32 / HNR_L]) {
+#if HNR_L == 8
+    typedef hnr_lb bytes __attribute__((aligned(1), may_alias));
+    hnr_ls low = __builtin_ia32_packssdw256(x[0], x[1]), high = __builtin_ia32_packssdw256(x[2], x[3]);
+    const hnr_li in_order = {0, 4, 1, 5, 2, 6, 3, 7};
+    *(bytes *)q = (hnr_lb)__builtin_ia32_permvarsi256((hnr_li)__builtin_ia32_packsswb256(low, high), in_order);
+#else
+    typedef int8_t bytes __attribute__((vector_size(HNR_L), aligned(1)));
+    HNR_UNROLL for (int i = 0; i < 32 / HNR_L; i++) *(bytes *)(q + i * HNR_L) = __builtin_convertvector(x[i], bytes);
+#endif
+}
+
+/* A block of 32: the largest absolute value is 127. */
+HNR_ALWAYS void hnr_quantize_32(const float *x, int8_t *q, float *d) {
+    enum { N = 32 / HNR_L };
+    hnr_li most = {0};
+    HNR_UNROLL for (int i = 0; i < N; i++) most = hnr_p_larger(most, hnr_p_size(x + i * HNR_L));
+    float largest = hnr_p_as_float(hnr_p_of_words(hnr_p_words(most))[0]);
+    float by = largest > 0 ? 127.0f / largest : 0;
+    if (!(by < __builtin_inff())) by = 0;
+    *d = by > 0 ? largest / 127.0f : 0;
+    hnr_li whole[N];
+    HNR_UNROLL for (int i = 0; i < N; i++) whole[i] = hnr_p_round(x + i * HNR_L, by);
+    hnr_p_put_32(q, whole);
+}
+
 /* A row, of which elements have two bytes: all of them, or those of words that stand out in their block (docs/ir.md,
  * quantize_blocks). Floats that are not negative are ordered as their bits. */
 HNR void hnr_quantize_row(const float *x, int64_t blocks, int always, int8_t *q, float *d) {
     enum { N = 32 / HNR_L };
-    typedef int8_t bytes __attribute__((vector_size(HNR_L), aligned(1)));
     hnr_li all = {0};
-    for (int64_t i = 0; !always && i < 32 * blocks; i += HNR_L)
-        all = hnr_p_larger(all, (hnr_li)(*(const hnr_lu_any *)(const void *)(x + i) & 0x7fffffff));
-    const float row = hnr_p_as_float(hnr_p_largest(all));
+    for (int64_t i = 0; !always && i < 32 * blocks; i += HNR_L) all = hnr_p_larger(all, hnr_p_size(x + i));
+    const float row = hnr_p_as_float(hnr_p_of_words(hnr_p_words(all))[0]);
     for (int64_t b = 0; b < blocks; b++, x += 32, q += 32) {
         hnr_li word[N], top = {0}, below = {0};
         HNR_UNROLL for (int i = 0; i < N; i++) {
-            word[i] = hnr_p_words((hnr_li)(*(const hnr_lu_any *)(const void *)(x + i * HNR_L) & 0x7fffffff));
+            word[i] = hnr_p_words(hnr_p_size(x + i * HNR_L));
             top = hnr_p_larger(top, word[i]);
         }
-        const int32_t largest = hnr_p_largest(top);
+        const hnr_li largest = hnr_p_of_words(top);
         HNR_UNROLL for (int i = 0; i < N; i++) below = hnr_p_larger(below, word[i] & (word[i] < largest));
-        const float most = hnr_p_as_float(largest), rest = hnr_p_as_float(hnr_p_largest(below));
+        const float most = hnr_p_as_float(largest[0]), rest = hnr_p_as_float(hnr_p_of_words(below)[0]);
         const int apart = !always && most >= 2 * rest && most >= 0.25f * row;
         float unit = always ? most / 128.0f : apart && most / 128.0f > rest ? most / 128.0f : apart ? rest : most;
         float by = unit > 0 ? 127.0f / unit : 0;
         if (!(by < __builtin_inff())) by = 0;
         d[b] = by > 0 ? unit / 127.0f : 0;
-        HNR_UNROLL for (int i = 0; i < N; i++) {
-            hnr_lf y = *(const hnr_lf_any *)(x + i * HNR_L) * by + 12582912.0f;
-            hnr_li v = (hnr_li)y - 0x4b400000, two = always  ? (hnr_li){0} - 1
-                                                     : apart ? word[i] >= largest
-                                                             : (hnr_li){0};
-            hnr_li up = ((v + 64) >> 7) & two;
-            *(bytes *)(q + i * HNR_L) = __builtin_convertvector(v - (up << 7), bytes);
-            *(bytes *)(q + 32 * blocks + i * HNR_L) = __builtin_convertvector(up, bytes);
-        }
+        hnr_li v[N], up[N];
+        HNR_UNROLL for (int i = 0; i < N; i++) v[i] = hnr_p_round(x + i * HNR_L, by), up[i] = (hnr_li){0};
+        if (always || apart)
+            HNR_UNROLL for (int i = 0; i < N; i++) {
+                up[i] = ((v[i] + 64) >> 7) & (always ? (hnr_li){0} - 1 : word[i] >= largest);
+                v[i] -= up[i] << 7;
+            }
+        hnr_p_put_32(q, v);
+        hnr_p_put_32(q + 32 * blocks, up);
     }
 }
 
