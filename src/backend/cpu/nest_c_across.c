@@ -45,8 +45,8 @@ static void shuffle(hn_str *s, int w, int row, int bit, char from, char to) {
 
 /* Row `to` of a round: the elements of rows to / 2 and to / 2 + w / 2 in turns, of their lower halves or upper ones. */
 static void in_turns(hn_str *s, int w, int to, char from) {
-    hn_str_addf(s, "    const hnk_u8_x%d %c%d = __builtin_shufflevector(%c%d, %c%d", w, from + 1, to, from, to / 2, from,
-                to / 2 + w / 2);
+    hn_str_addf(s, "    const hnk_u8_x%d %c%d = __builtin_shufflevector(%c%d, %c%d", w, from + 1, to, from, to / 2,
+                from, to / 2 + w / 2);
     for (int l = 0; l < w; l++) hn_str_addf(s, ", %d", (to % 2 * w + l) / 2 + (l % 2 ? w : 0));
     hn_str_add(s, ");\n");
 }

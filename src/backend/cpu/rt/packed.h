@@ -778,7 +778,7 @@ HNR_ALWAYS void hnr_p_put_32(int8_t *q, const hnr_li x[32 / HNR_L]) {
     *(bytes *)q = (hnr_lb)__builtin_ia32_permvarsi256((hnr_li)__builtin_ia32_packsswb256(low, high), in_order);
 #else
     typedef int8_t bytes __attribute__((vector_size(HNR_L), aligned(1)));
-    HNR_UNROLL for (int i = 0; i < 32 / HNR_L; i++) *(bytes *)(q + i * HNR_L) = __builtin_convertvector(x[i], bytes);
+    HNR_UNROLL for (int i = 0; i < 32 / HNR_L; i++) * (bytes *)(q + i * HNR_L) = __builtin_convertvector(x[i], bytes);
 #endif
 }
 
@@ -819,8 +819,7 @@ HNR void hnr_quantize_row(const float *x, int64_t blocks, int always, int8_t *q,
         d[b] = by > 0 ? unit / 127.0f : 0;
         hnr_li v[N], up[N];
         HNR_UNROLL for (int i = 0; i < N; i++) v[i] = hnr_p_round(x + i * HNR_L, by), up[i] = (hnr_li){0};
-        if (always || apart)
-            HNR_UNROLL for (int i = 0; i < N; i++) {
+        if (always || apart) HNR_UNROLL for (int i = 0; i < N; i++) {
                 up[i] = ((v[i] + 64) >> 7) & (always ? (hnr_li){0} - 1 : word[i] >= largest);
                 v[i] -= up[i] << 7;
             }
