@@ -595,22 +595,48 @@ HNR_ALWAYS int32_t hnr_sum_16(const int8_t *q) {
     }
     return (int32_t)(even * 0x0001000100010001u >> 48) - 16 * 128;
 }
-/* Of so many blocks: what the sums of bytes of each group begin with, and what minima are multiplied with. */
+/* What a group's sum of bytes begins with, and what its minimum is multiplied with. */
+HNR_ALWAYS void hnr_packed_sum(int32_t sum, float d, int off, int32_t *first, float *low) {
+    *first = -off * sum;
+    *low = (float)sum * d;
+}
+/* Sums of each 16 of 4 HNR_L bytes from q on, in the lanes of these bytes. */
+HNR_ALWAYS hnr_li hnr_sums_16(const int8_t *q) {
+    hnr_li x = hnr_p_dot((hnr_li){0}, (hnr_lu){0} + 0x01010101, (hnr_li)hnr_p_word((const uint8_t *)q), 1);
+#if HNR_L == 16
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+    return x + __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+#elif HNR_L == 8
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    return x + __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+#else
+    return x;
+#endif
+}
+/* Of so many blocks, the above for each group. */
 HNR_ALWAYS void hnr_packed_sums(const int8_t *q, const float *d, int64_t blocks, int groups, int off, int32_t *first,
                                 float *low) {
-    for (int64_t b = 0; b < blocks; b++, q += 32) {
-        int32_t a = hnr_sum_16(q), c = hnr_sum_16(q + 16);
-        for (int g = 0; g < groups; g++) {
-            int32_t sum = groups == 1 ? a + c : g ? c : a;
-            first[b * groups + g] = -off * sum;
-            low[b * groups + g] = (float)sum * d[b];
+    int64_t b = 0;
+    for (; HNR_L >= 8 && b + HNR_L / 8 <= blocks; b += HNR_L / 8) {
+        hnr_li x = hnr_sums_16(q + 32 * b);
+        HNR_UNROLL for (int i = 0; i < HNR_L / 8; i++) for (int g = 0; g < groups; g++) {
+            int32_t sum = groups == 1 ? x[8 * i] + x[8 * i + 4] : x[8 * i + 4 * g];
+            hnr_packed_sum(sum, d[b + i], off, first + (b + i) * groups + g, low + (b + i) * groups + g);
         }
     }
+    for (; b < blocks; b++)
+        for (int g = 0; g < groups; g++) {
+            int32_t sum = hnr_sum_16(q + 32 * b + 16 * g) + (groups == 1 ? hnr_sum_16(q + 32 * b + 16) : 0);
+            hnr_packed_sum(sum, d[b], off, first + b * groups + g, low + b * groups + g);
+        }
 }
 /* As above, of `rows` rows with high bytes, of which words that have some are listed for each tile (HNR_TAKE): how many
  * of each block, and which; `which` has 8 * blocks bytes a row. */
 HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows, int64_t blocks, int groups, int off,
                                   int32_t *first, float *low, uint8_t *count, uint8_t *which) {
+    for (int64_t r = 0; r < rows; r++)
+        hnr_packed_sums(q + r * 2 * blocks * 32, d + r * blocks, blocks, groups, off, first + r * blocks * groups,
+                        low + r * blocks * groups);
     for (int64_t r = 0, size = 16; r < rows; r += size, count += blocks) {
         while (size > rows - r) size /= 2;
         uint8_t *next = which + r * 8 * blocks;
@@ -618,20 +644,17 @@ HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows,
             const uint8_t *before = next;
             for (int64_t i = 0; i < size; i++) {
                 const int8_t *low_q = q + ((r + i) * 2 * blocks + b) * 32, *up = low_q + 32 * blocks;
-                int32_t half[2] = {hnr_sum_16(low_q), hnr_sum_16(low_q + 16)};
                 uint32_t word[8];
                 __builtin_memcpy(word, up, 32);
-                if (word[0] | word[1] | word[2] | word[3] | word[4] | word[5] | word[6] | word[7]) {
-                    half[0] += 128 * hnr_sum_16(up), half[1] += 128 * hnr_sum_16(up + 16);
-                    for (int k = 0; k < 8; k++)
-                        if (word[k]) *next++ = (uint8_t)(8 * i + k);
-                }
-                const int64_t at = ((r + i) * blocks + b) * groups;
-                for (int g = 0; g < groups; g++) {
-                    int32_t sum = groups == 1 ? half[0] + half[1] : half[g];
-                    first[at + g] = -off * sum;
-                    low[at + g] = (float)sum * d[(r + i) * blocks + b];
-                }
+                if (!(word[0] | word[1] | word[2] | word[3] | word[4] | word[5] | word[6] | word[7])) continue;
+                for (int k = 0; k < 8; k++)
+                    if (word[k]) *next++ = (uint8_t)(8 * i + k);
+                int32_t half[2] = {hnr_sum_16(low_q) + 128 * hnr_sum_16(up),
+                                   hnr_sum_16(low_q + 16) + 128 * hnr_sum_16(up + 16)};
+                const int64_t at = (r + i) * blocks + b;
+                for (int g = 0; g < groups; g++)
+                    hnr_packed_sum(groups == 1 ? half[0] + half[1] : half[g], d[at], off, first + at * groups + g,
+                                   low + at * groups + g);
             }
             count[b] = (uint8_t)(next - before);
         }

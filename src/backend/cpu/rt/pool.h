@@ -213,17 +213,27 @@ HNR int64_t hnr_slice(const hnr_job *j, int64_t i) {
     return i * base + (i < rest ? i : rest);
 }
 
+/* Takes half of the slices that a run has left, at least one: few calls while there is much to do, since some kernels
+ * prepare something in each, and short ones in the end, so that threads are through together (Polychronopoulos and
+ * Kuck, "Guided self-scheduling", IEEE Trans. Computers C-36, 1987). Gives how many, from *at on. */
+HNR int64_t hnr_take_some(hnr_run_of_slices *part, int64_t n, int64_t *at) {
+    int64_t i = __atomic_load_n(&part->next, __ATOMIC_RELAXED), take;
+    do {
+        if (i >= n) return 0;
+        take = (n - i + 1) / 2;
+    } while (!__atomic_compare_exchange_n(&part->next, &i, i + take, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    *at = i;
+    return take;
+}
 /* Thread `slot` takes slices until there are none. */
 HNR void hnr_take(void *arg, int64_t slot) {
     hnr_job *j = (hnr_job *)arg;
     for (int64_t k = 0; k < j->n_runs; k++) {
         int64_t part = (slot + k) % j->n_runs, first = part * j->n_slices / j->n_runs,
-                end = (part + 1) * j->n_slices / j->n_runs;
-        for (;;) {
-            int64_t i = first + __atomic_fetch_add(&j->part[part].next, 1, __ATOMIC_RELAXED);
-            if (i >= end) break;
-            j->run(j->buf, j->s, hnr_slice(j, i), hnr_slice(j, i + 1), j->scratch + slot * j->scratch_b);
-        }
+                end = (part + 1) * j->n_slices / j->n_runs, i, n;
+        while ((n = hnr_take_some(&j->part[part], end - first, &i)))
+            j->run(j->buf, j->s, hnr_slice(j, first + i), hnr_slice(j, first + i + n),
+                   j->scratch + slot * j->scratch_b);
     }
 }
 
