@@ -385,8 +385,8 @@ HNR_ALWAYS hnr_lf hnr_p_add(hnr_lf acc, hnr_li t, hnr_lf s, float d, hnr_lf m, c
 
 /* R rows times the 16 columns of a panel. first, low: what sums of bytes begin with, and what minima are multiplied
  * with, for each group of each row; BYTES: of a block of SUB times 32 elements; BLOCKS: of 32 elements in a row.
- * DIGITS: bytes an element of q; which: words with high bytes, block after block, of which count[block] are a block's.
- * The sums are those of integers, so that rows of which a word's high bytes are zero do not change by them. */
+ * DIGITS: bytes an element of q; which: words of full rows with high bytes, block after block, of which count[block] are
+ * a block's. The sums are those of integers, so that rows of which a word's high bytes are zero do not change by them. */
 #define HNR_TILE_HEAD(FN, name, BLOCKS, R)                                                                             \
     static __attribute__((noinline)) void FN##_##name##_##BLOCKS##_##R(                                                \
         const uint8_t *panel, const int8_t *q, const float *d, const int32_t *first, const float *low, float *y,       \
@@ -567,10 +567,13 @@ HNR_ALWAYS void hnr_high_of_row(hnr_li t[2], const hnr_lu w[8], const int8_t *q,
 #define HNR_TAKE_FAR(FN, DIGITS, name, BLOCKS, BYTES, SUB)                                                             \
     if (n == 1 && stop - i >= HNR_FAR_LEAST) {                                                                         \
         const int64_t each = (stop - i) / HNR_FAR_PANELS, panel_b = 16 * BYTES * (BLOCKS / SUB);                       \
-        for (int64_t k = 0, c = i % panels; k < each; k++, c++)                                                        \
+        for (int64_t k = 0, c = i % panels; k < each; k++, c++) {                                                      \
             FN##_far_##name##_##BLOCKS(a->w + c * panel_b, each * panel_b, a->q + row * DIGITS * BLOCKS * 32,          \
                                        a->d + row * BLOCKS, first, low, a->y + row * a->columns + 16 * c, 16 * each,   \
-                                       a->columns - 16 * c, count, which);                                             \
+                                       a->columns - 16 * c, high.count, high.which);                                   \
+            for (int64_t z = c; DIGITS == 2 && z <= c + (HNR_FAR_PANELS - 1) * each; z += each)                        \
+                HNR_FEW(FN, name, BLOCKS, a->w + z * panel_b, 1, 0, 0, z)                                              \
+        }                                                                                                              \
         i += HNR_FAR_PANELS * each;                                                                                    \
     }
 #else
@@ -580,11 +583,87 @@ HNR_ALWAYS void hnr_high_of_row(hnr_li t[2], const hnr_lu w[8], const int8_t *q,
 
 /* Tiles of R rows as long as so many are left, from row r of a group on; tile: how many tiles the group had. */
 #define HNR_TAKE(FN, DIGITS, name, BLOCKS, R, GROUPS)                                                                  \
-    for (; n - r >= R; r += R, tile++)                                                                                 \
+    for (; n - r >= R; r += R, tile++) {                                                                               \
         FN##_##name##_##BLOCKS##_##R(panel, a->q + (row + r) * DIGITS * BLOCKS * 32, a->d + (row + r) * BLOCKS,        \
                                      first + r * BLOCKS * GROUPS, low + r * BLOCKS * GROUPS,                           \
                                      a->y + (row + r) * a->columns + 16 * c, a->columns, a->columns - 16 * c,          \
-                                     count + tile * BLOCKS, which + r * 8 * BLOCKS);
+                                     high.count + tile * BLOCKS, high.which + r * 8 * BLOCKS);                         \
+        if (DIGITS == 2) HNR_FEW(FN, name, BLOCKS, panel, R, r, tile, c)                                               \
+    }
+
+/* --- high bytes of few words -----------------------------------------------------------------------------------------
+ * Rows with many (HNR_IS_FULL) add them block by block inside their tiles. Of the others each word is listed, by tile
+ * and by its number in its block, so that a panel's part that it meets is known when this is compiled; what it adds to
+ * a row comes after the row's blocks, in the order of the list, which depends on the row alone. */
+typedef struct hnr_few {
+    hnr_word word;
+    uint32_t at; /* 256 times the block, and the row in its tile */
+} hnr_few;
+/* Has a row of so many blocks, with so many such words, many? */
+#define HNR_IS_FULL(words, blocks) ((words) > (blocks))
+enum { HNR_ROWS = 64, HNR_TILES = 8 }; /* in a group, the most */
+typedef struct hnr_high_words {
+    uint8_t *count, *which; /* of full rows: of each tile's blocks how many; 8 * row in the tile + word */
+    hnr_few *few, *room;    /* of the others, those of row r's tile from few + r * blocks on; for a tile's */
+    int32_t (*from)[9];     /* of each tile: where those of word k begin */
+} hnr_high_words;
+HNR_ALWAYS hnr_high_words hnr_high_in(char *scratch, int64_t blocks) {
+    hnr_high_words x = {.few = (hnr_few *)(void *)scratch};
+    x.room = x.few + HNR_ROWS * blocks;
+    x.from = (int32_t(*)[9])(void *)(x.room + 16 * blocks);
+    x.which = (uint8_t *)(x.from + HNR_TILES);
+    x.count = x.which + HNR_ROWS * 8 * blocks;
+    return x;
+}
+HNR_ALWAYS hnr_lf hnr_p_load(const float *y, int64_t columns, int h) {
+    hnr_lf x = {0};
+    if (columns >= h + HNR_L) return *(const hnr_lf_any *)(y + h);
+    for (int i = 0; i < HNR_L && h + i < columns; i++) x[i] = y[h + i];
+    return x;
+}
+/* The rows' sums stay side by side meanwhile: in their places they lie far apart, often at multiples of 4 KiB, which
+ * makes each load wait for stores to others. */
+#define HNR_TILE_FEW(FN, name, BLOCKS, GROUPS, OFF, MOST, BYTES, SUB)                                                  \
+    static __attribute__((noinline)) void FN##_few_##name##_##BLOCKS(const uint8_t *panel, const hnr_few *few,         \
+                                                                     const int32_t from[9], const float *d, float *y,  \
+                                                                     int64_t rows, int64_t to_next, int64_t columns) { \
+        hnr_lf sum[16][16 / HNR_L];                                                                                    \
+        for (int64_t r = 0; r < rows; r++)                                                                             \
+            HNR_UNROLL for (int h = 0; h < 16; h += HNR_L) sum[r][h / HNR_L] =                                         \
+                hnr_p_load(y + r * to_next, columns, h);                                                               \
+        HNR_UNROLL for (int k = 0; k < 8; k++) for (int64_t i = from[k]; i < from[k + 1]; i++) {                       \
+            const uint32_t b = few[i].at >> 8, r = few[i].at & 255;                                                    \
+            const uint8_t *p = panel + (size_t)(b / SUB) * (16 * BYTES);                                               \
+            const hnr_li x = (hnr_li){0} + few[i].word;                                                                \
+            const hnr_li first = (hnr_li){0} - (HNR_SIGNED(OFF, MOST) ? 0 : OFF) * hnr_sum_4(few[i].word);             \
+            const float by = 128 * d[r * BLOCKS + b];                                                                  \
+            HNR_UNROLL for (int h = 0; h < 16; h += HNR_L) {                                                           \
+                hnr_lu w[8];                                                                                           \
+                hnr_lf s[2], m[2];                                                                                     \
+                hnr_un_##name(p, h, (int)(b % SUB), w, s, m);                                                          \
+                hnr_lf t = hnr_l_float(hnr_p_dot_as(first, w[k], x, OFF, MOST));                                       \
+                sum[r][h / HNR_L] = hnr_l_fma(t, s[GROUPS == 2 ? k / 4 : 0] * by, sum[r][h / HNR_L]);                  \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int64_t r = 0; r < rows; r++)                                                                             \
+            HNR_UNROLL for (int h = 0; h < 16; h += HNR_L)                                                             \
+                hnr_p_store(y + r * to_next, columns, h, sum[r][h / HNR_L]);                                           \
+    }
+/* Of a tile of R rows of a panel, number c, from row r of the group on. */
+#define HNR_FEW(FN, name, BLOCKS, panel, R, r, tile, c)                                                                \
+    {                                                                                                                  \
+        const int32_t *from = high.from[tile];                                                                         \
+        if (from[8])                                                                                                   \
+            FN##_few_##name##_##BLOCKS(panel, high.few + (r)*BLOCKS, from, a->d + (row + (r)) * BLOCKS,                \
+                                       a->y + (row + (r)) * a->columns + 16 * (c), R, a->columns,                      \
+                                       a->columns - 16 * (c));                                                         \
+    }
+
+/* The sum of a word's bytes. */
+HNR_ALWAYS int32_t hnr_sum_4(hnr_word x) {
+    const uint32_t u = (uint32_t)x;
+    return (int8_t)u + (int8_t)(u >> 8) + (int8_t)(u >> 16) + (int8_t)(u >> 24);
+}
 /* The sum of 16 bytes from -127 to 127. */
 HNR_ALWAYS int32_t hnr_sum_16(const int8_t *q) {
     uint64_t x[2], even = 0;
@@ -630,39 +709,68 @@ HNR_ALWAYS void hnr_packed_sums(const int8_t *q, const float *d, int64_t blocks,
             hnr_packed_sum(sum, d[b], off, first + b * groups + g, low + b * groups + g);
         }
 }
-/* As above, of `rows` rows with high bytes, of which words that have some are listed for each tile (HNR_TAKE): how many
- * of each block, and which; `which` has 8 * blocks bytes a row. */
+/* How many of a row's words are not 0. */
+HNR_ALWAYS int64_t hnr_p_words_of(const int8_t *up, int64_t blocks) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < 8 * blocks; i++) n += ((const hnr_word *)(up + 4 * i))[0] != 0;
+    return n;
+}
+/* A row's block b with high bytes: what is added goes by both bytes; of a row that is not full only its minima's part.
+ */
+HNR_ALWAYS void hnr_packed_sum_2(const int8_t *low_q, const int8_t *up, float d, int groups, int off, int full,
+                                 int32_t *first, float *low) {
+    int32_t half[2] = {hnr_sum_16(low_q) + 128 * hnr_sum_16(up), hnr_sum_16(low_q + 16) + 128 * hnr_sum_16(up + 16)};
+    for (int g = 0; g < groups; g++) {
+        int32_t keep = first[g];
+        hnr_packed_sum(groups == 1 ? half[0] + half[1] : half[g], d, off, first + g, low + g);
+        if (!full) first[g] = keep;
+    }
+}
+/* Puts a tile's words in the order of their numbers in their blocks, which stand in the last byte of `at`. */
+HNR_ALWAYS void hnr_order_few(const hnr_few *in, int64_t n, hnr_few *out, int32_t from[9]) {
+    int32_t next[8] = {0}, sum = 0;
+    for (int64_t i = 0; i < n; i++) next[in[i].at & 7]++;
+    for (int k = 0; k < 8; k++) from[k] = sum, sum += next[k], next[k] = from[k];
+    from[8] = sum;
+    for (int64_t i = 0; i < n; i++) {
+        hnr_few *x = &out[next[in[i].at & 7]++];
+        x->word = in[i].word, x->at = (in[i].at >> 12 << 8) | (in[i].at >> 3 & 31);
+    }
+}
+/* As above, of `rows` rows of two bytes an element, and their words with high bytes. */
 HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows, int64_t blocks, int groups, int off,
-                                  int32_t *first, float *low, uint8_t *count, uint8_t *which) {
+                                  int32_t *first, float *low, hnr_high_words high) {
     for (int64_t r = 0; r < rows; r++)
         hnr_packed_sums(q + r * 2 * blocks * 32, d + r * blocks, blocks, groups, off, first + r * blocks * groups,
                         low + r * blocks * groups);
-    for (int64_t r = 0, size = 16; r < rows; r += size, count += blocks) {
+    for (int64_t r = 0, size = 16; r < rows; r += size, high.count += blocks, high.from++) {
         while (size > rows - r) size /= 2;
-        uint8_t *next = which + r * 8 * blocks;
+        uint8_t *next = high.which + r * 8 * blocks, full[16];
+        int64_t n = 0;
+        for (int64_t i = 0; i < size; i++)
+            full[i] = HNR_IS_FULL(hnr_p_words_of(q + (r + i) * 2 * blocks * 32 + 32 * blocks, blocks), blocks);
         for (int64_t b = 0; b < blocks; b++) {
             const uint8_t *before = next;
             for (int64_t i = 0; i < size; i++) {
                 const int8_t *low_q = q + ((r + i) * 2 * blocks + b) * 32, *up = low_q + 32 * blocks;
-                uint32_t word[8];
+                const int64_t at = (r + i) * blocks + b;
+                hnr_word word[8];
                 __builtin_memcpy(word, up, 32);
                 if (!(word[0] | word[1] | word[2] | word[3] | word[4] | word[5] | word[6] | word[7])) continue;
                 for (int k = 0; k < 8; k++)
-                    if (word[k]) *next++ = (uint8_t)(8 * i + k);
-                int32_t half[2] = {hnr_sum_16(low_q) + 128 * hnr_sum_16(up),
-                                   hnr_sum_16(low_q + 16) + 128 * hnr_sum_16(up + 16)};
-                const int64_t at = (r + i) * blocks + b;
-                for (int g = 0; g < groups; g++)
-                    hnr_packed_sum(groups == 1 ? half[0] + half[1] : half[g], d[at], off, first + at * groups + g,
-                                   low + at * groups + g);
+                    if (word[k] && full[i])
+                        *next++ = (uint8_t)(8 * i + k);
+                    else if (word[k])
+                        high.room[n++] = (hnr_few){word[k], (uint32_t)(b << 12 | i << 3 | k)};
+                hnr_packed_sum_2(low_q, up, d[at], groups, off, full[i], first + at * groups, low + at * groups);
             }
-            count[b] = (uint8_t)(next - before);
+            high.count[b] = (uint8_t)(next - before);
         }
+        hnr_order_few(high.room, n, high.few + r * blocks, high.from[0]);
     }
 }
 /* Work items: a panel for a block of HNR_ROWS rows, panels first. scratch: twice HNR_ROWS * BLOCKS * GROUPS words; with
- * two bytes an element 8 * BLOCKS bytes for each of HNR_ROWS rows, and for each of at most 8 tiles BLOCKS bytes. */
-enum { HNR_ROWS = 64 };
+ * two bytes an element what hnr_high_in takes. */
 #define HNR_DOT_N(ONE, MAKE, FN, TILE, DIGITS, name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)                       \
     ONE(TILE, DIGITS, name, BLOCKS, 1, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                             \
     HNR_TILE(TILE, DIGITS, name, BLOCKS, 2, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
@@ -670,12 +778,13 @@ enum { HNR_ROWS = 64 };
     MAKE(TILE, DIGITS, name, BLOCKS, 8, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                            \
     MAKE(TILE, DIGITS, name, BLOCKS, 16, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                           \
     HNR_TILE_FAR(TILE, DIGITS, name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                       \
+    HNR_TILE_FEW(TILE, name, BLOCKS, GROUPS, OFF, MOST, BYTES, SUB)                                                    \
     static __attribute__((noinline)) void FN##_##name##_##BLOCKS(const hnr_packed *a, int64_t begin, int64_t end,      \
                                                                  char *scratch) {                                      \
         int32_t *first = (int32_t *)(void *)scratch;                                                                   \
         float *low = (float *)(void *)(first + HNR_ROWS * BLOCKS * GROUPS);                                            \
-        uint8_t *which = DIGITS == 2 ? (uint8_t *)(low + HNR_ROWS * BLOCKS * GROUPS) : (uint8_t *)scratch;             \
-        uint8_t *count = DIGITS == 2 ? which + HNR_ROWS * 8 * BLOCKS : which;                                          \
+        const hnr_high_words high =                                                                                    \
+            DIGITS == 2 ? hnr_high_in((char *)(low + HNR_ROWS * BLOCKS * GROUPS), BLOCKS) : (hnr_high_words){0};       \
         const int64_t panels = (a->columns + 15) / 16;                                                                 \
         for (int64_t i = begin; i < end;) {                                                                            \
             int64_t row = i / panels * HNR_ROWS, stop = i / panels * panels + panels;                                  \
@@ -683,7 +792,7 @@ enum { HNR_ROWS = 64 };
             if (stop > end) stop = end;                                                                                \
             if (DIGITS == 2)                                                                                           \
                 hnr_packed_sums_2(a->q + row * 2 * BLOCKS * 32, a->d + row * BLOCKS, n, BLOCKS, GROUPS, OFF, first,    \
-                                  low, count, which);                                                                  \
+                                  low, high);                                                                          \
             else if ((OFF && !HNR_SIGNED(OFF, MOST)) || MIN)                                                           \
                 hnr_packed_sums(a->q + row * BLOCKS * 32, a->d + row * BLOCKS, n * BLOCKS, GROUPS, OFF, first, low);   \
             HNR_TAKE_FAR(TILE, DIGITS, name, BLOCKS, BYTES, SUB)                                                       \
