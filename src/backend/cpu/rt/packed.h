@@ -385,8 +385,9 @@ HNR_ALWAYS hnr_lf hnr_p_add(hnr_lf acc, hnr_li t, hnr_lf s, float d, hnr_lf m, c
 
 /* R rows times the 16 columns of a panel. first, low: what sums of bytes begin with, and what minima are multiplied
  * with, for each group of each row; BYTES: of a block of SUB times 32 elements; BLOCKS: of 32 elements in a row.
- * DIGITS: bytes an element of q; which: words of full rows with high bytes, block after block, of which count[block] are
- * a block's. The sums are those of integers, so that rows of which a word's high bytes are zero do not change by them. */
+ * DIGITS: bytes an element of q; which: words of full rows with high bytes, block after block, of which count[block]
+ * are a block's. The sums are those of integers, so that rows of which a word's high bytes are zero do not change by
+ * them. */
 #define HNR_TILE_HEAD(FN, name, BLOCKS, R)                                                                             \
     static __attribute__((noinline)) void FN##_##name##_##BLOCKS##_##R(                                                \
         const uint8_t *panel, const int8_t *q, const float *d, const int32_t *first, const float *low, float *y,       \
