@@ -95,9 +95,8 @@ HNR float hnr_a16_sum(hnr_a16 a) {
     hnr_a16_store(x, a);
     return (x[0] + x[2]) + (x[1] + x[3]);
 }
-/* The largest of 16 lanes and the lanes of `top`, in every lane. */
-HNR hnr_lf hnr_a16_top(hnr_a16 a, hnr_lf top) {
-    HNR_EACH top = hnr_l_max(top, a.p[v]);
+/* The largest of the lanes, in every lane. */
+HNR hnr_lf hnr_l_top(hnr_lf top) {
 #if HNR_L == 16
     top = hnr_l_max(top, __builtin_shufflevector(top, top, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
     top = hnr_l_max(top, __builtin_shufflevector(top, top, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
@@ -240,7 +239,11 @@ HNR void hnr_attend_softmax(hnr_attend_item *t, int64_t r) {
         hnr_a16_store(x + k, hnr_a16_mul(hnr_a16_load(x + k), hnr_a16_load(t->key_scale + k)));
     for (int64_t k = 0; j->cap > 0 && k < step; k += 16) hnr_a16_store(x + k, hnr_a16_cap(hnr_a16_load(x + k), j->cap));
     hnr_attend_hide(t, r, x);
-    for (int64_t k = 0; k < step; k += 16) top = hnr_a16_top(hnr_a16_load(x + k), top);
+    for (int64_t k = 0; k < step; k += 16) {
+        hnr_a16 y = hnr_a16_load(x + k);
+        HNR_EACH top = hnr_l_max(top, y.p[v]);
+    }
+    top = hnr_l_top(top);
     t->top[r] = top[0];
     t->keep[r] = 1;
     if (t->top[r] == -INFINITY) { /* no key so far */
@@ -294,22 +297,24 @@ HNR_ALWAYS void hnr_attend_mix_rows(hnr_attend_item *t, int64_t r, int64_t d, co
 /* Keys and values of a block as f32 in scratch, where they are not read as they are. */
 HNR_ALWAYS void hnr_attend_bring_keys(hnr_attend_item *t, const int type) {
     const hnr_attend *j = t->j;
-    int64_t first = (t->at * j->kv_heads + t->kv * j->block) * j->size, wide = hnr_attend_wide(j->block);
-    for (int64_t d = 0; d < j->size; d++, first += j->block) {
+    const int64_t block = j->block, size = j->size, wide = hnr_attend_wide(block);
+    int64_t first = (t->at * j->kv_heads + t->kv * block) * size;
+    float *to = t->keys;
+    for (int64_t d = 0; d < size; d++, first += block, to += wide) {
         int64_t k = 0;
-        for (; k + HNR_L <= j->block; k += HNR_L)
-            *(hnr_lf_any *)(t->keys + d * wide + k) = hnr_attend_get(j->keys, type, first + k);
-        for (; k < j->block; k++) t->keys[d * wide + k] = hnr_attend_get_one(j->keys, type, first + k);
+        for (; k + HNR_L <= block; k += HNR_L) *(hnr_lf_any *)(to + k) = hnr_attend_get(j->keys, type, first + k);
+        for (; k < block; k++) to[k] = hnr_attend_get_one(j->keys, type, first + k);
     }
 }
 HNR_ALWAYS void hnr_attend_bring_values(hnr_attend_item *t, const int type) {
     const hnr_attend *j = t->j;
-    int64_t step = j->kv_heads * j->size, first = (t->at * j->kv_heads + t->kv) * j->size;
-    for (int64_t k = 0; t->from + k <= t->until; k++) {
-        int64_t i = 0, from = first + k * step;
-        float *to = t->values + k * t->wide;
-        for (; i + HNR_L <= j->size; i += HNR_L) *(hnr_lf_any *)(to + i) = hnr_attend_get(j->values, type, from + i);
-        for (; i < j->size; i++) to[i] = hnr_attend_get_one(j->values, type, from + i);
+    const int64_t size = j->size, step = j->kv_heads * size, n = t->until - t->from + 1;
+    int64_t from = (t->at * j->kv_heads + t->kv) * size;
+    float *to = t->values;
+    for (int64_t k = 0; k < n; k++, from += step, to += t->wide) {
+        int64_t i = 0;
+        for (; i + HNR_L <= size; i += HNR_L) *(hnr_lf_any *)(to + i) = hnr_attend_get(j->values, type, from + i);
+        for (; i < size; i++) to[i] = hnr_attend_get_one(j->values, type, from + i);
     }
 }
 HNR_ALWAYS void hnr_attend_bring_as(hnr_attend_item *t, const int type) {
