@@ -1,6 +1,7 @@
 /* cmd_profile.c — `hone profile`: where a model's time goes, kernel by kernel, beside what the machine can do. */
 #include "bench_text.h"
 #include "model_io.h"
+#include "precision.h"
 #include "profile.h"
 
 static hone_rc show(cli *c, const hone_profile *p, hone_err *err) {
@@ -73,6 +74,8 @@ static const cli_option options[] = {
     {"winners", 0, CLI_TEXT, "FILE|URL", 0, 0,
      "what tuning found; else HONE_WINNERS, or the user's file (`hone winners`)"},
     {"no-winners", 0, CLI_FLAG, NULL, 0, 0, "default schedules alone"},
+    CLI_PRECISION_OPTIONS,
+    CLI_PRECISION_KEY_OPTION,
     {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "compilers at once; else one per processor"},
     {0},
 };
@@ -93,6 +96,7 @@ const cli_command cli_cmd_profile = {
     options,
     "hone profile resnet50.onnx --threads 1\twhich kernels take the time\n"
     "hone profile resnet50.onnx --html profile.html\tthe same as a page with the roofline\n"
+    "hone profile resnet50.onnx --precision resnet50.precision\twith products in bytes\n"
     "hone profile model.gguf --threads 1\ta step of a language model behind 128 tokens\n"
     "hone profile bert.onnx --size batch=1,seq=128 --calls --trace bert.json\tcall by call, and as a picture\n",
     1,

@@ -29,6 +29,13 @@ sed -n 2p table | awk '{ print $1, $2, $3 }'
 grep -o "f32\[n, 3\]" table; grep -o "node 'fc' (Gemm)" table
 tail -1 table
 hone profile mlp.ir --time 0.01 --calls > table; head -1 table | tr -s ' '
+echo '-- narrower products'
+python3 -c 'print("ir 1\ninput %0 : f32[4, 64] \"x\"\n%1 = const {value = f32[64, 64] (" + ", ".join(str(i % 7) for i in range(4096)) + ")}\n%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\noutput %2 \"y\"")' > wide.ir
+for narrow in "" "--precision bf16"; do
+    hone profile wide.ir --time 0.01 $narrow --json > out.json; echo "= $?"
+    python3 -c 'import json; print([x["shape"] for x in json.load(open("out.json"))["kernels"]])'
+done
+hone profile mlp.ir --time 0.01 --precision bf16; echo "= $?"
 echo '-- JSON: operations and bytes of the sizes that ran'
 hone profile mlp.ir --time 0.01 --size n=2 --json > out.json; echo "= $?"
 cat > show.py <<'END'
