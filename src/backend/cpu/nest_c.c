@@ -63,8 +63,8 @@ static void memory_store(hn_c *c, const hn_stmt *s, bool vector) {
     hn_c_operand(c, &value, s->value, whole, "l");
     hn_c_ix(c, &at, s->at, vector && !whole ? "l" : "0");
     if (whole && b->dtype == HONE_BOOL) {
-        hn_c_line(c, "*(hnk_u8_x%du *)&%c%u[%s] = __builtin_convertvector(-%s, hnk_u8_x%d);", c->width,
-                  hn_buf_letter(b->space), b->index, at.text, value.text, c->width);
+        hn_c_line(c, "*(hnk_u8_x%du *)&%c%u[%s] = (hnk_u8_x%d)hnk_i8_of_i32_x%d(-%s);", c->width,
+                  hn_buf_letter(b->space), b->index, at.text, c->width, c->width, value.text);
     } else if (whole && half) {
         hn_c_line(c, "*(hnk_u16_x%du *)&%c%u[%s] = hnk_narrow_%s_x%d(%s);", c->width, hn_buf_letter(b->space), b->index,
                   at.text, name, c->width, value.text);

@@ -111,6 +111,8 @@ bool hn_c_vectorisable(hone_dtype t);
 /* The element type of a vector register: masks are i32, small floats f32. Halves are converted where they are loaded
  * and stored, and rounded in between. */
 const char *hn_c_lane(hone_dtype t);
+/* a, a vector of element type `from`, with its elements as `to`, by the names of hn_c_lane; nest_c_types.c. */
+void hn_c_converted(hn_str *out, int width, const char *from, const char *to, const char *a);
 void hn_c_line(hn_c *c, const char *fmt, ...) HONE_PRINTF(2, 3);
 /* buf = buf op value, both as text; vectors or scalars. */
 void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b, bool vector);

@@ -174,17 +174,19 @@ static bool vector_cast(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype fro
     if (x->dtype == HONE_BOOL) {
         hn_str_addf(out, "hnk_mask_%s_x%d(%s != 0)", f, c->width, a);
     } else if (from == HONE_BOOL) {
-        hn_str_addf(out, "__builtin_convertvector(-%s, hnk_%s_x%d)", a, t, c->width);
+        hn_str_addf(&near, "-%s", a);
+        hn_c_converted(out, c->width, "i32", t, near.text ? near.text : "");
     } else if (hn_is_float(from) && !hn_is_float(x->dtype)) {
+        hn_str_free(&near);
         return hn_c_to_int(c, out, x, from, a);
     } else if (bits >= 32 && hn_c_clipped(c, &near, x->arg[0])) {
         hn_str_addf(out, "__builtin_convertvector(%s, hnk_%s_x%d)", near.text, t, c->width);
-    } else if (hn_dtype_of(from)->bits < 32 && !hn_is_float(from) && (hn_is_float(x->dtype) || bits == 64)) {
+    } else if (hn_dtype_of(from)->bits == 16 && !hn_is_float(from) && (hn_is_float(x->dtype) || bits == 64)) {
         /* gcc has no instruction for both steps, and takes the lanes one by one */
         hn_str_addf(out, "__builtin_convertvector(__builtin_convertvector(%s, hnk_i32_x%d), hnk_%s_x%d)", a, c->width,
                     t, c->width);
     } else {
-        hn_str_addf(out, "__builtin_convertvector(%s, hnk_%s_x%d)", a, t, c->width);
+        hn_c_converted(out, c->width, f, t, a);
     }
     hn_str_free(&near);
     return true;

@@ -184,9 +184,10 @@ bool hn_c_to_int(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, cons
     const char *how = x->saturate ? "clip" : "wrap", *name = t->text;
     long long top = (long long)(UINT64_MAX >> (64 - bits + is_signed));
     if (is_clip_narrow(x, from)) {
-        hn_str_add(out, "__builtin_convertvector(");
-        clip_narrow(c, out, x->dtype, a);
-        hn_str_addf(out, ", hnk_%s_x%d)", name, w);
+        hn_str near = {0};
+        clip_narrow(c, &near, x->dtype, a);
+        hn_c_converted(out, w, "i32", name, near.text ? near.text : "");
+        hn_str_free(&near);
         return true;
     }
     hn_str_addf(out, "hnk_%s_%s_x%d(%s)", how, name, w, a);
@@ -196,7 +197,9 @@ bool hn_c_to_int(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, cons
         hn_str_addf(c->folds, "    hnk_%s_x%d y;\n    if (!hnk_any_x%d(~((x >= -0x1p31f) & (x < 0x1p31f)))) {\n", name,
                     w, w);
         hn_str_addf(c->folds, "        hnk_i32_x%d i = __builtin_convertvector(x, hnk_i32_x%d);\n", w, w);
-        hn_str_addf(c->folds, "        return __builtin_convertvector(i, hnk_%s_x%d);\n    }\n", name, w);
+        hn_str_add(c->folds, "        return ");
+        hn_c_converted(c->folds, w, "i32", name, "i");
+        hn_str_add(c->folds, ";\n    }\n");
         hn_str_addf(c->folds, "    for (int l = 0; l < %d; l++) y[l] = (%s)", w, hn_c_type(x->dtype));
         if (!x->saturate)
             hn_str_add(c->folds, "hnr_f_to_i_wrap(x[l]);\n");

@@ -27,6 +27,51 @@ static const char types[] = /* one element type: $ its name, # the integer of it
     "    hnk_#_x@ k = __builtin_convertvector(m, hnk_#_x@);\n"
     "    return (hnk_$_x@)((k & (hnk_#_x@)a) | (~k & (hnk_#_x@)b));\n"
     "}\n";
+/* The same of one byte. */
+static const char small_types[] = "HNR hnk_$_x@ hnk_dup_$_x@(#C x) { return x - (hnk_$_x@){0}; }\n"
+                                  "HNR hnk_i32_x@ hnk_mask_$_x@(hnk_i8_x@ m) { return hnk_i32_of_i8_x@(m); }\n"
+                                  "HNR hnk_$_x@ hnk_pick_$_x@(hnk_i32_x@ m, hnk_$_x@ a, hnk_$_x@ b) {\n"
+                                  "    hnk_i8_x@ k = hnk_i8_of_i32_x@(m);\n"
+                                  "    return (hnk_$_x@)((k & (hnk_i8_x@)a) | (~k & (hnk_i8_x@)b));\n"
+                                  "}\n";
+/* Between bytes and words of four: gcc 12 knows conversions by a factor of two alone and takes lanes one by one where
+ * there are more (50 instructions for 16 bytes). */
+static const char bytes_and_words[] =
+    "HNR hnk_i32_x@ hnk_i32_of_i8_x@(hnk_i8_x@ x) {\n"
+    "#if !defined(__clang__) && @ == 16 && defined(__AVX512F__)\n"
+    "    typedef char bytes __attribute__((vector_size(16)));\n"
+    "    return __builtin_ia32_pmovsxbd512_mask((bytes)x, (hnk_i32_x@){0}, -1);\n"
+    "#elif !defined(__clang__) && @ == 8 && defined(__AVX2__)\n"
+    "    typedef char bytes __attribute__((vector_size(16)));\n"
+    "    typedef long long two __attribute__((vector_size(16)));\n"
+    "    return __builtin_ia32_pmovsxbd256((bytes)(two){(long long)x, 0});\n"
+    "#else\n"
+    "    return __builtin_convertvector(__builtin_convertvector(x, hnk_i16_x@), hnk_i32_x@);\n"
+    "#endif\n}\n"
+    "HNR hnk_i32_x@ hnk_i32_of_u8_x@(hnk_u8_x@ x) {\n"
+    "#if !defined(__clang__) && @ == 16 && defined(__AVX512F__)\n"
+    "    typedef char bytes __attribute__((vector_size(16)));\n"
+    "    return __builtin_ia32_pmovzxbd512_mask((bytes)x, (hnk_i32_x@){0}, -1);\n"
+    "#elif !defined(__clang__) && @ == 8 && defined(__AVX2__)\n"
+    "    typedef char bytes __attribute__((vector_size(16)));\n"
+    "    typedef long long two __attribute__((vector_size(16)));\n"
+    "    return __builtin_ia32_pmovzxbd256((bytes)(two){(long long)x, 0});\n"
+    "#else\n"
+    "    return __builtin_convertvector(__builtin_convertvector(x, hnk_u16_x@), hnk_i32_x@);\n"
+    "#endif\n}\n"
+    "HNR hnk_i8_x@ hnk_i8_of_i32_x@(hnk_i32_x@ x) {\n"
+    "#if !defined(__clang__) && @ == 16 && defined(__AVX512F__)\n"
+    "    typedef char bytes __attribute__((vector_size(16)));\n"
+    "    return (hnk_i8_x@)__builtin_ia32_pmovdb512_mask(x, (bytes){0}, -1);\n"
+    "#elif !defined(__clang__) && @ == 8 && defined(__AVX2__)\n"
+    "    typedef char bytes __attribute__((vector_size(32)));\n"
+    "    const bytes lowest = {0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,\n"
+    "                          0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};\n"
+    "    const hnk_u32_x@ y = (hnk_u32_x@)__builtin_ia32_pshufb256((bytes)x, lowest);\n"
+    "    return (hnk_i8_x@)(y[0] | (uint64_t)y[4] << 32);\n"
+    "#else\n"
+    "    return __builtin_convertvector(__builtin_convertvector(x, hnk_i16_x@), hnk_i8_x@);\n"
+    "#endif\n}\n";
 /* The first where it is NaN, else the second where that is. */
 static const char extremes[] = "HNR hnk_$_x@ hnk_min_$_x@(hnk_$_x@ a, hnk_$_x@ b) {\n"
                                "    hnk_#_x@ k = (a < b) | (a != a);\n"
@@ -246,8 +291,9 @@ static void vectors(hn_str *out, int width) {
         hn_str_addf(out, "typedef %s hnk_%s_x%du __attribute__((vector_size(%d), aligned(%d), may_alias));\n", r->c,
                     r->name, width, width * r->size_b, r->size_b);
     }
+    template(out, bytes_and_words, width, NULL);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        template(out, types, width, &rows[k]);
+        template(out, rows[k].size_b == 1 ? small_types : types, width, &rows[k]);
         extremes_of(out, width, &rows[k]);
     }
     template(out, common, width, NULL);
@@ -259,6 +305,25 @@ static void vectors(hn_str *out, int width) {
     template(out, part, width, NULL);
     small_floats(out, width);
     hn_str_add(out, "#endif\n");
+}
+
+static int size_of(const char *name) {
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (!strcmp(rows[k].name, name)) return rows[k].size_b;
+    return 0;
+}
+
+void hn_c_converted(hn_str *out, int width, const char *from, const char *to, const char *a) {
+    const int size = size_of(from), to_size = size_of(to);
+    const bool is_word = size == 4 && from[0] != 'f', to_word = to_size == 4 && to[0] != 'f';
+    if (size == 1 && to_word)
+        hn_str_addf(out, "(hnk_%s_x%d)hnk_i32_of_%s_x%d(%s)", to, width, from, width, a);
+    else if (size == 1 && to_size >= 4)
+        hn_str_addf(out, "__builtin_convertvector(hnk_i32_of_%s_x%d(%s), hnk_%s_x%d)", from, width, a, to, width);
+    else if (is_word && to_size == 1)
+        hn_str_addf(out, "(hnk_%s_x%d)hnk_i8_of_i32_x%d((hnk_i32_x%d)(%s))", to, width, width, width, a);
+    else
+        hn_str_addf(out, "__builtin_convertvector(%s, hnk_%s_x%d)", a, to, width);
 }
 
 void hn_c_prelude_once(hn_str *out) { hn_str_add(out, once); }

@@ -70,8 +70,19 @@ HNR_ALWAYS hnr_lf hnr_l_half(const void *p) {
 HNR_ALWAYS hnr_lf hnr_l_brain(const void *p) {
     return (hnr_lf)(__builtin_convertvector(*(const hnr_lh_any *)p, hnr_lu) << 16);
 }
+/* gcc 12 has no conversion of bytes to words of four and takes the lanes one by one. */
 HNR_ALWAYS hnr_lf hnr_l_signed(const void *p) {
-    return hnr_l_float(__builtin_convertvector(*(const hnr_ld_any *)p, hnr_li));
+#if HNR_L == 16 && !defined(__clang__)
+    typedef char bytes __attribute__((vector_size(16)));
+    return hnr_l_float(__builtin_ia32_pmovsxbd512_mask((bytes) * (const hnr_ld_any *)p, (hnr_li){0}, -1));
+#elif HNR_L == 8 && !defined(__clang__)
+    typedef char bytes __attribute__((vector_size(16)));
+    typedef long long two __attribute__((vector_size(16)));
+    return hnr_l_float(__builtin_ia32_pmovsxbd256((bytes)(two){(long long)*(const hnr_ld_any *)p, 0}));
+#else
+    typedef int16_t halves __attribute__((vector_size(2 * HNR_L)));
+    return hnr_l_float(__builtin_convertvector(__builtin_convertvector(*(const hnr_ld_any *)p, halves), hnr_li));
+#endif
 }
 
 /* The lanes of two vectors in turns: of their lower halves, of their upper halves. */

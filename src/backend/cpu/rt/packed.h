@@ -215,7 +215,8 @@ HNR_UNPACK(iq4_nl) {
 HNR_UNPACK(mxfp4) {
     static const uint8_t table[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0}; /* value + 12 */
     HNR_UNUSED;
-    hnr_lu e = __builtin_convertvector(*(const hnr_lc_any *)(p + h), hnr_lu), tiny = (hnr_lu)(e < 2);
+    hnr_lu e = __builtin_convertvector(__builtin_convertvector(*(const hnr_lc_any *)(p + h), hnr_lh), hnr_lu);
+    hnr_lu tiny = (hnr_lu)(e < 2);
     s[0] = (hnr_lf)(((e - 1) << 23 & ~tiny) | ((e + 1) * 0x00200000u & tiny));
     HNR_NIBBLES(1)
     HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = hnr_p_table(w[t], table);
@@ -922,6 +923,10 @@ HNR_ALWAYS void hnr_p_put_32(int8_t *q, const hnr_li x[32 / HNR_L]) {
     hnr_ls low = __builtin_ia32_packssdw256(x[0], x[1]), high = __builtin_ia32_packssdw256(x[2], x[3]);
     const hnr_li in_order = {0, 4, 1, 5, 2, 6, 3, 7};
     *(bytes *)q = (hnr_lb)__builtin_ia32_permvarsi256((hnr_li)__builtin_ia32_packsswb256(low, high), in_order);
+#elif HNR_L == 16 && !defined(__clang__)
+    typedef char bytes __attribute__((vector_size(16)));
+    typedef bytes bytes_any __attribute__((aligned(1), may_alias));
+    for (int i = 0; i < 2; i++) *(bytes_any *)(q + 16 * i) = __builtin_ia32_pmovdb512_mask(x[i], (bytes){0}, -1);
 #else
     typedef int8_t bytes __attribute__((vector_size(HNR_L), aligned(1)));
     HNR_UNROLL for (int i = 0; i < 32 / HNR_L; i++) * (bytes *)(q + i * HNR_L) = __builtin_convertvector(x[i], bytes);
