@@ -31,7 +31,8 @@ mkdir -p "$HONE_CACHE"
 if [ -n "$long" ]; then
     export HONE_LONG=1
 else
-    export HONE_QUICK_CC=$root/tests/helper/quick/cc POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
+    export HONE_QUICK_CC=$root/tests/helper/quick/cc HONE_QUICK_KEPT=$tmp/kept POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
+    mkdir "$HONE_QUICK_KEPT"
 fi
 [ ! -d "$root/../shared" ] || export HONE_SHARED=$root/../shared
 if [ -z "${HONE_CUDA:-}" ] && [ -d "$build/cuda" ]; then export HONE_CUDA=$build/cuda; fi

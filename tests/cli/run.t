@@ -5,8 +5,8 @@ A case is a bash script. It runs in an empty folder, with `hone` in PATH, $HONE 
 $ROOT (the repository), $SHARED (../shared, where there is one). What is compared is stdout and stderr merged, then a line
 `exit N`. The names of the case's folder and of the repository are replaced by DIR and ROOT.
 
-Lines in the head of a case: `# long` (runs only with tests/run.sh --long), `# quick` (models are compiled without optimisation but
-with --long), `# needs: WORD…` (skipped where the folder
+Lines in the head of a case: `# long` (runs only with tests/run.sh --long), `# quick` (tools of tests/helper/quick in front of PATH, but
+with --long: models are compiled without optimisation), `# needs: WORD…` (skipped where the folder
 ../shared, a command or a file (a pattern that begins with /) is missing). UPDATE=1 rewrites the .expected files; HONE_CASE is a pattern of names.
 """
 import concurrent.futures, difflib, fnmatch, glob, os, re, shutil, signal, subprocess, sys, tempfile

@@ -1,4 +1,5 @@
 # A Rust program, from a draft to a proof's parts: examples/rust_dot with few trials. Speeds are not judged.
+# quick
 # needs: rustc objdump
 cp "$ROOT"/examples/rust_dot/* .
 "$HONE" init dot.rs -o draft.yaml 2> /dev/null; grep -E '^(build|compilers|baseline|#floating_point)' draft.yaml

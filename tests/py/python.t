@@ -127,6 +127,30 @@ class Level:
         return (yield)
 
 
+class Cost:
+    """Seconds of each file of tests, for $HONE_TEST_SAID.cpu: of processor time, with that of processes that have ended, and of wall time."""
+
+    def __init__(self):
+        self.spent = {}
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        before = os.times()
+        try:
+            return (yield)
+        finally:
+            user, system, user_below, system_below, wall = (b - a for a, b in zip(before, os.times()))
+            spent = self.spent.setdefault(os.path.basename(item.location[0]), [0, 0, 0])
+            for i, s in enumerate((user + user_below, system + system_below, wall)):
+                spent[i] += s
+
+    def pytest_sessionfinish(self):
+        if "HONE_TEST_SAID" not in os.environ:
+            return
+        with open(os.environ["HONE_TEST_SAID"] + ".cpu", "a") as f:
+            f.writelines("%.1f %.1f %.1f python.t:%s\n" % (*spent, name) for name, spent in self.spent.items() if spent[2] >= 1)
+
+
 class Share:
     """Of the processes of one run of tests/run.sh, each file of tests is run by the first that comes to it."""
 
@@ -186,7 +210,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         keep_to_ourselves(folder)
         tests = not share and sys.argv[1:] or [os.path.join(ROOT, "tests/py")]
-        code = pytest.main([*arguments, *tests], plugins=[tap, Limit(), Level(), *share])
+        code = pytest.main([*arguments, *tests], plugins=[tap, Limit(), Level(), Cost(), *share])
     lost = leaks()
     if lost is not None:
         tap.line(not lost, "nothing leaks")
