@@ -42,8 +42,8 @@ static bool is_part(const char *line, size_t n) {
 }
 
 /* The libraries the binary is linked with, as the loader finds them: "libLLVM.so.19.1 => /usr/lib/… (0x…)". */
-hone_rc hn_llvm_code_files(hone_target *t, char **lines, hone_err *err) {
-    const char *const argv[] = {"ldd", t->print.path, NULL};
+hone_rc hn_llvm_libraries(const char *program, char **lines, hone_err *err) {
+    const char *const argv[] = {"ldd", program, NULL};
     hn_tool run = {0};
     hn_str s = {0};
     if (hn_tool_run(argv, 10, &run, NULL) == HONE_OK && run.ok)
@@ -54,7 +54,11 @@ hone_rc hn_llvm_code_files(hone_target *t, char **lines, hone_err *err) {
         }
     hn_tool_free(&run);
     *lines = hn_str_take(&s);
-    return *lines ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory listing the parts of '%s'", t->print.command);
+    return *lines ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory listing the parts of '%s'", program);
+}
+
+hone_rc hn_llvm_code_files(hone_target *t, char **lines, hone_err *err) {
+    return hn_llvm_libraries(t->print.path, lines, err);
 }
 
 /* --- discovery -------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,8 @@ hone_rc hn_llvm_discover(hn_arena *a, const char *prefix, const char *help, cons
                          hn_controls *out, hone_err *err);
 hn_rule hn_llvm_classify(const char *name, bool takes_value);
 /* The libraries that the compiler's binary is linked with and that make code. */
+/* LLVM's libraries that a program is linked with, a path a line; malloc'ed. */
+hone_rc hn_llvm_libraries(const char *program, char **lines, hone_err *err);
 hone_rc hn_llvm_code_files(hone_target *t, char **lines, hone_err *err);
 /* The option that must stand beside this one for results to stay the same; NULL: none. A forced vector width counts for
  * LLVM as a hint of the programmer's that floating-point reductions may be reordered. */

@@ -55,13 +55,17 @@ static void look_for(finder *f, const char *name) {
 }
 
 /* opt with the version's number, opt, that beside the compiler's binary. */
-static void look(finder *f, const char *compiler_path) {
+const char *hn_opt_candidate(hn_arena *a, const char *compiler_path, const char *version, int i) {
+    if (i == 0) return hn_format(a, "opt-%ld", strtol(version, NULL, 10));
+    if (i == 1) return "opt";
     char *real = realpath(compiler_path, NULL), *slash = real ? strrchr(real, '/') : NULL;
-    long major = strtol(f->version, NULL, 10);
-    look_for(f, hn_format(f->a, "opt-%ld", major));
-    look_for(f, "opt");
-    if (slash) look_for(f, hn_format(f->a, "%.*s/opt", (int)(slash - real), real));
+    const char *beside = slash ? hn_format(a, "%.*s/opt", (int)(slash - real), real) : NULL;
     free(real);
+    return beside;
+}
+
+static void look(finder *f, const char *compiler_path) {
+    for (int i = 0; i < HN_OPT_CANDIDATES; i++) look_for(f, hn_opt_candidate(f->a, compiler_path, f->version, i));
 }
 
 static const char *missing(const finder *f) {
@@ -79,29 +83,31 @@ static bool reads_back(hn_arena *a, const hn_opt *opt) {
     return argv[1] && printed(a, argv);
 }
 
-/* False: it does not print it, or prints what is no pipeline, or what it does not take (LLVM 14 and older). */
-static bool read_pipeline(hn_arena *a, hn_opt *opt) {
-    const char *argv[] = {opt->path,         "-passes=default<O3>", "-print-pipeline-passes",
-                          "-disable-output", "/dev/null",           NULL};
-    const char *text = printed(a, argv);
-    if (!text) return false;
+bool hn_opt_take(hn_arena *a, hn_opt *opt, const char *text) {
     hn_hash h;
     char hex[33];
-    opt->text = hn_strndup(a, text, strcspn(text, "\n"));
-    if (!opt->text || hn_pipeline_parse(opt->text, a, &opt->pipeline, NULL)) return false;
-    if (!reads_back(a, opt)) return false;
+    opt->text = text;
+    if (!text || hn_pipeline_parse(text, a, &opt->pipeline, NULL)) return false;
     hn_hash_begin(&h);
-    hn_hash_text(&h, opt->text);
+    hn_hash_text(&h, text);
     hn_hash_end(&h, hex);
     opt->text_hash = hn_strdup(a, hex);
     return opt->text_hash != NULL;
 }
 
-bool hn_opt_find(hn_arena *a, const char *compiler, hn_opt *out, const char **why) {
-    char *path = hn_which(compiler), hex[33] = "";
+/* False: it does not print it, or prints what is no pipeline, or what it does not take (LLVM 14 and older). */
+static bool read_pipeline(hn_arena *a, hn_opt *opt) {
+    const char *argv[] = {opt->path,         "-passes=default<O3>", "-print-pipeline-passes",
+                          "-disable-output", "/dev/null",           NULL};
+    const char *text = printed(a, argv);
+    return text && hn_opt_take(a, opt, hn_strndup(a, text, strcspn(text, "\n"))) && reads_back(a, opt);
+}
+
+/* Asks the tools themselves. */
+static bool ask(hn_arena *a, const char *compiler, const char *path, hn_opt *out, const char **why) {
+    char hex[33] = "";
     finder f = {.a = a, .compiler = compiler, .version = path ? version_of(a, path) : ""};
     if (path && *f.version) look(&f, path);
-    free(path);
     *why = NULL;
     if (!f.found.path)
         *why = missing(&f);
@@ -112,6 +118,18 @@ bool hn_opt_find(hn_arena *a, const char *compiler, hn_opt *out, const char **wh
     else
         *why = hn_format(a, "'%s' cannot be read", f.found.path);
     return !*why && hn_arena_ok(a);
+}
+
+bool hn_opt_find(hn_arena *a, const char *compiler, hn_opt *out, const char **why) {
+    char *path = hn_which(compiler);
+    bool known = path && hn_opt_recall(a, path, out), there = known;
+    if (known)
+        *why = NULL;
+    else
+        there = ask(a, compiler, path, out, why);
+    if (there && !known && path) hn_opt_remember(a, path, out);
+    free(path);
+    return there && hn_arena_ok(a);
 }
 
 hone_rc hone_target_pass_tool(const char *compiler, hone_post_link_tool *out, hone_err *err) {

@@ -20,8 +20,19 @@ typedef struct hn_opt {
     hn_pipeline pipeline;
 } hn_opt;
 
-/* Of the same LLVM as this compiler (a command or a path); *why says what is missing or what differs. */
+/* Of the same LLVM as this compiler (a command or a path); *why says what is missing or what differs. What was found is
+ * remembered until one of the files changes that it was asked of (opt_kept.c). */
 bool hn_opt_find(hn_arena *a, const char *compiler, hn_opt *out, const char **why);
+
+/* Where opt is looked for, in this order: the i-th name or path; NULL: none. */
+enum { HN_OPT_CANDIDATES = 3 };
+const char *hn_opt_candidate(hn_arena *a, const char *compiler_path, const char *version, int i);
+/* Takes what opt printed as its pipeline, in `a`; false: it is none. */
+bool hn_opt_take(hn_arena *a, hn_opt *opt, const char *text);
+
+/* opt_kept.c: what was found for the compiler with this path, while all files are as they were; false: nothing. */
+bool hn_opt_recall(hn_arena *a, const char *compiler_path, hn_opt *out);
+void hn_opt_remember(hn_arena *a, const char *compiler_path, const hn_opt *opt);
 
 /* The pipeline's text with edits, in `a`. */
 hone_rc hn_opt_pipeline(const hn_opt *opt, const char *edits, hn_arena *a, const char **text, hone_err *err);

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cuts the line at *at off and moves behind it; NULL at the end. */
-static char *next_line(char **at) {
+char *hn_next_line(char **at) {
     char *line = *at;
     if (!*line) return NULL;
     size_t n = strcspn(line, "\n");
@@ -24,8 +23,7 @@ static char *next_line(char **at) {
     return line;
 }
 
-/* Does the file still have this state ("path \t size …")? */
-static bool unchanged(const char *line) {
+bool hn_state_holds(const char *line) {
     char *path = strndup(line, strcspn(line, "\t")), *now = path ? hn_file_state(path) : NULL;
     bool same = now && !strcmp(now, line);
     free(now);
@@ -45,20 +43,20 @@ static bool recall(const char *file, const char *path, hone_identity *out) {
     char *text;
     size_t n, files = 0;
     if (hn_read_file(file, &text, &n, NULL)) return false;
-    char *at = text, *line = next_line(&at);
+    char *at = text, *line = hn_next_line(&at);
     hone_identity id;
     bool fine = line && read_identity(line, &id);
-    while (fine && (line = next_line(&at))) {
+    while (fine && (line = hn_next_line(&at))) {
         size_t len = strlen(path);
         if (!files++) fine = !strncmp(line, path, len) && line[len] == '\t'; /* the compiler itself comes first */
-        fine = fine && unchanged(line);
+        fine = fine && hn_state_holds(line);
     }
     free(text);
     if (fine && files) *out = id;
     return fine && files;
 }
 
-static bool is_elf(const char *path) {
+bool hn_is_elf(const char *path) {
     char magic[4] = "";
     FILE *f = fopen(path, "rbe");
     bool yes = f && fread(magic, 1, 4, f) == 4 && !memcmp(magic, "\177ELF", 4);
@@ -66,7 +64,7 @@ static bool is_elf(const char *path) {
     return yes;
 }
 
-static bool add_state(hn_str *s, const char *path) {
+bool hn_state_add(hn_str *s, const char *path) {
     char *state = hn_file_state(path);
     if (state) hn_str_addf(s, "%s\n", state);
     free(state);
@@ -76,13 +74,13 @@ static bool add_state(hn_str *s, const char *path) {
 /* Failing to store it costs only time. */
 static void remember(hone_target *t, const char *file, const hone_identity *id) {
     char *lines, *at, *line;
-    if (!is_elf(t->print.path) || t->family->code_files(t, &lines, NULL)) return;
+    if (!hn_is_elf(t->print.path) || t->family->code_files(t, &lines, NULL)) return;
     hn_str s = {0};
     hn_str_addf(&s, "%s\t%s\t%s\n", id->family, id->version, id->hash);
-    bool fine = add_state(&s, t->print.path);
-    for (at = lines; fine && (line = next_line(&at));) {
+    bool fine = hn_state_add(&s, t->print.path);
+    for (at = lines; fine && (line = hn_next_line(&at));) {
         char *real = realpath(line, NULL);
-        if (real) fine = add_state(&s, real);
+        if (real) fine = hn_state_add(&s, real);
         free(real);
     }
     if (fine && !s.failed) (void)hn_write_file(file, s.text, s.n, NULL);

@@ -106,6 +106,12 @@ void hn_cache_lock_free(hn_cache_lock *l);
 /* "path \t size \t mtime ns \t inode \t", malloc'ed: changes whenever the file does. NULL: no such file. */
 char *hn_file_state(const char *path);
 
+/* quick.c — files whose states say that an answer is still right, a line each. */
+char *hn_next_line(char **at);                  /* cuts the line at *at off and moves behind it; NULL at the end */
+bool hn_state_holds(const char *line);          /* does the file still have this state? */
+bool hn_state_add(hn_str *s, const char *path); /* false: there is no such file */
+bool hn_is_elf(const char *path);               /* no script, which may start anything while it stays the same */
+
 /* target_space.c */
 hone_rc hn_target_build_space(hone_target *t, const hn_controls *list, const hone_target_options *options,
                               hone_space **out, hone_err *err);

@@ -1,5 +1,5 @@
-/* opt beside clang: found, of another version, silent, without a pipeline; the three stages as commands; which words
- * are declined. Tools that lie stand in for both. */
+/* opt beside clang: found, of another version, silent, without a pipeline, remembered; the three stages as commands;
+ * which words are declined. Tools that lie stand in for both. */
 #include "base/fs.h"
 #include "proc/temp.h"
 #include "tap.h"
@@ -64,6 +64,95 @@ static void test_tool(const char *dir) {
     ok(hone_target_pass_tool("clang-77", &tool, &err) == HONE_E_TOOL, "opt/no_tool_for_none (%s)", err.text);
 }
 
+/* --- what is remembered: programs, since scripts are asked each time, that count how often they run
+ * -------------------
+ */
+
+static const char tool_text[] =
+    "#include <stdio.h>\n#include <string.h>\n"
+    "int main(int n, char **word) {\n"
+    "    FILE *f = fopen(LOG, \"a\");\n    fputc('x', f);\n    fclose(f);\n"
+    "    puts(n > 1 && !strcmp(word[1], \"--version\") ? \"LLVM version \" VERSION : PIPELINE);\n"
+    "    return 0;\n}\n";
+
+/* False: there is no compiler. */
+static bool program(const char *dir, const char *name, const char *version, const char *pipeline) {
+    char command[2400], source[600];
+    snprintf(source, sizeof source, "%s/tool.c", dir);
+    if (hn_write_file(source, tool_text, strlen(tool_text), NULL)) return false;
+    snprintf(command, sizeof command,
+             "cc -DLOG='\"%s/runs\"' -DVERSION='\"%s\"' -DPIPELINE='\"%s\"' -o %s/%s.new %s && mv %s/%s.new %s/%s", dir,
+             version, pipeline, dir, name, source, dir, name, dir, name);
+    return system(command) == 0;
+}
+
+static size_t runs(const char *dir) {
+    char path[600], *text = NULL;
+    size_t n = 0;
+    snprintf(path, sizeof path, "%s/runs", dir);
+    if (hn_read_file(path, &text, &n, NULL)) return 0;
+    free(text);
+    remove(path);
+    return n;
+}
+
+/* The pipeline that is found must be this one, after so many starts of both tools. */
+static void finds(const char *dir, const char *pipeline, size_t n, const char *name) {
+    hn_arena a = {0};
+    hn_opt opt = {0};
+    const char *why = "";
+    bool there = hn_opt_find(&a, "clang-77", &opt, &why);
+    size_t n_runs = runs(dir);
+    ok(there && n_runs == n && !strcmp(opt.version, "77.1.7") && strlen(opt.hash) == 32 && strlen(opt.text_hash) == 32,
+       "opt/%s (%zu runs%s%s)", name, n_runs, why ? ", " : "", why ? why : "");
+    is_text(there ? opt.text : NULL, pipeline, name);
+    hn_arena_free(&a);
+}
+
+static void damage(const char *dir) {
+    char command[800];
+    snprintf(command, sizeof command, "sed -i s/hone-opt/x/ %s/cache/hone/opt-*.tsv", dir);
+    ok(system(command) == 0, "opt/what_is_remembered_is_in_the_cache");
+}
+
+static void test_remembered(const char *dir) {
+    char cache[600], inner[700], path[1400], *before = strdup(getenv("PATH"));
+    snprintf(cache, sizeof cache, "%s/cache", dir);
+    setenv("XDG_CACHE_HOME", cache, 1);
+    snprintf(path, sizeof path, "%s/opt-77", dir); /* of the tests before */
+    remove(path);
+    snprintf(path, sizeof path, "%s/opt", dir);
+    remove(path);
+    if (!program(dir, "clang-77", "77.1.7", "") || !program(dir, "opt", "77.1.7", "a,f(b)")) {
+        skip(1, "opt/remembered: no C compiler");
+        free(before);
+        return;
+    }
+    finds(dir, "a,f(b)", 4, "is_asked_once");
+    finds(dir, "a,f(b)", 0, "is_remembered");
+    program(dir, "opt", "77.1.7", "a,f(c)");
+    finds(dir, "a,f(c)", 4, "replaced_is_asked");
+    finds(dir, "a,f(c)", 0, "replaced_is_remembered");
+    program(dir, "opt-77", "77.1.7", "d,f(b)"); /* is looked for first */
+    finds(dir, "d,f(b)", 4, "that_comes_in_front_is_asked");
+    program(dir, "opt-77", "77.1.6", "d,f(b)");
+    finds(dir, "a,f(c)", 5, "in_front_of_another_version_is_passed_over");
+    finds(dir, "a,f(c)", 0, "behind_another_is_remembered");
+    program(dir, "clang-77", "77.1.7", "x");
+    finds(dir, "a,f(c)", 5, "of_another_compiler_is_asked");
+    snprintf(inner, sizeof inner, "%s/inner", dir);
+    snprintf(path, sizeof path, "%s:%s", inner, before);
+    if (!hn_make_dirs(inner, NULL)) setenv("PATH", path, 1);
+    script(inner, "opt-77", OPT_OF("77.1.7", "e,f(b)"));
+    finds(dir, "e,f(b)", 1, "that_is_a_script_is_asked");
+    finds(dir, "e,f(b)", 1, "that_is_a_script_is_asked_each_time");
+    setenv("PATH", before, 1);
+    finds(dir, "a,f(c)", 0, "by_the_path_of_before_is_remembered");
+    damage(dir);
+    finds(dir, "a,f(c)", 5, "after_damage_is_asked");
+    free(before);
+}
+
 static void test_pipeline(void) {
     hn_arena a = {0};
     hn_opt opt = {.text = "a,f(b,c)"};
@@ -115,6 +204,7 @@ int main(void) {
     setenv("PATH", path, 1);
     test_find(temp.path);
     test_tool(temp.path);
+    test_remembered(temp.path);
     hn_temp_free(&temp);
     return done_testing();
 }
