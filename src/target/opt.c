@@ -216,6 +216,10 @@ static void middle(hn_str *s, const hn_opt *opt, const hn_opt_call *c, const cha
     add(s, c->output);
     hn_str_add(s, ".bc -o");
     add(s, c->output);
+    hn_str_add(s, ".opt.part && mv");
+    add(s, c->output);
+    hn_str_add(s, ".opt.part");
+    add(s, c->output);
     hn_str_add(s, ".opt.bc");
 }
 
@@ -238,14 +242,33 @@ static void back(hn_str *s, const hn_opt_call *c) {
 }
 
 void hn_opt_compile(hn_str *s, const hn_opt *opt, const hn_opt_call *c, const char *pipeline) {
-    front(s, c);
-    hn_str_add(s, " && ");
+    if (!c->has_bitcode) {
+        front(s, c);
+        hn_str_add(s, " && ");
+    }
     middle(s, opt, c, pipeline);
     hn_str_add(s, " && ");
     back(s, c);
     hn_str_add(s, " && rm -f");
-    add(s, c->output);
-    hn_str_add(s, ".bc");
+    if (!c->keeps_bitcode) {
+        add(s, c->output);
+        hn_str_add(s, ".bc");
+    }
     add(s, c->output);
     hn_str_add(s, ".opt.bc");
+}
+
+static bool lies(const char *dir, const char *output, const char *ending) {
+    char *whole = NULL, *path = NULL;
+    bool there = asprintf(&whole, "%s%s", output, ending) >= 0 && (path = hn_path_join(dir, whole)) && hn_exists(path);
+    free(whole);
+    free(path);
+    return there;
+}
+
+/* opt's result gets its name when it is whole. */
+const char *hn_opt_stage(const char *dir, const char *output) {
+    if (!lies(dir, output, ".bc")) return "stage 1 of 3, bitcode without passes";
+    if (!lies(dir, output, ".opt.bc")) return "stage 2 of 3, opt's run of the passes";
+    return "stage 3 of 3, code of what opt made";
 }

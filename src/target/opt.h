@@ -42,8 +42,13 @@ typedef struct hn_opt_call {
     const char *cc;
     const char *const *word;
     size_t n;
-    const char *source, *output; /* output.bc and output.opt.bc lie beside it for a while */
+    const char *source, *output; /* output.bc, output.opt.part and output.opt.bc lie beside it for a while */
+    bool has_bitcode;            /* output.bc is there: it follows from the source and the words alone */
+    bool keeps_bitcode;          /* output.bc is left there */
 } hn_opt_call;
+
+/* In which stage a compilation in `dir` is, or stopped, by what lies there: for people. */
+const char *hn_opt_stage(const char *dir, const char *output);
 
 /* Why the words cannot be served: they ask for something that clang adds to its own pipeline, or for another output.
  * NULL: they can. */

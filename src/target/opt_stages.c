@@ -78,14 +78,18 @@ static hone_rc one_compilation(const call *c, const hn_opt *opt, const char *pip
     const char **word = HN_NEW_N(a, const char *, c->n + 4);
     if (!word || !output) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (c->n_sources != 1) return hn_fail(err, HONE_E_UNSUPPORTED, "edited passes take one file for each call with -c");
-    hn_opt_call one = {c->word[0], word, words_of(c, a, output, word), c->source, output};
+    hn_opt_call one = {.cc = c->word[0], .word = word, .source = c->source, .output = output};
+    one.n = words_of(c, a, output, word);
     hone_rc rc = decline(hn_opt_declines(a, one.word, one.n), err);
     if (rc) return rc;
-    const char *file = hn_format(a, "%s.bc", output), *edited = hn_format(a, "%s.opt.bc", output);
-    if (!file || !edited) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    const char *file = hn_format(a, "%s.bc", output), *part = hn_format(a, "%s.opt.part", output),
+               *edited = hn_format(a, "%s.opt.bc", output);
+    if (!file || !part || !edited) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hn_opt_compile(s, opt, &one, pipeline);
     hn_str_add(s, " || { s=$?; rm -f ");
     hn_str_add_shell(s, file);
+    hn_str_add(s, " ");
+    hn_str_add_shell(s, part);
     hn_str_add(s, " ");
     hn_str_add_shell(s, edited);
     hn_str_add(s, "; exit $s; }");
@@ -102,8 +106,11 @@ static hone_rc compile_and_link(const call *c, const hn_opt *opt, const char *pi
                        c->source);
     hone_rc rc = decline(hn_opt_declines(a, cut.compile, cut.n_compile), err);
     for (size_t i = 0; !rc && i < cut.n; i++) {
-        hn_opt_call one = {c->word[0], cut.compile, cut.n_compile, cut.source[i],
-                           hn_format(a, "%s.%zu.o", c->output, i)};
+        hn_opt_call one = {.cc = c->word[0],
+                           .word = cut.compile,
+                           .n = cut.n_compile,
+                           .source = cut.source[i],
+                           .output = hn_format(a, "%s.%zu.o", c->output, i)};
         if (!one.output) return hn_fail(err, HONE_E_NOMEM, "out of memory");
         if (hn_matches(sources, cut.source[i]))
             hn_opt_compile(s, opt, &one, pipeline);

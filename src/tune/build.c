@@ -318,8 +318,8 @@ static hone_rc start_piece(const hn_build_config *cfg, job *j, bool *started, ho
     size_t i;
     *started = j->pieces && hn_cut_build_next(j->pieces, &i, &shell);
     hone_rc rc = *started && shell.failed ? hn_fail(err, HONE_E_NOMEM, "out of memory") : HONE_OK;
-    hn_proc_spec spec;
-    if (*started && !rc) rc = start(cfg, j, shell.text, &spec, &j->part[i], err);
+    if (*started && !rc) rc = start(cfg, j, shell.text, &j->spec, &j->part[i], err);
+    j->spec.shell = NULL; /* it goes; the limits are told where one is broken */
     hn_str_free(&shell);
     return rc;
 }
@@ -336,7 +336,8 @@ static hone_outcome_class build_class(const hn_proc_result *r) {
     }
 }
 
-static void fail_build(const job *j, const hn_proc_result *r) {
+/* where: which part of the step; NULL: it is whole. */
+static void fail_build(const job *j, const char *where, const hn_proc_result *r) {
     static const char *const step[] = {[COMPILE] = "the build",
                                        [TRAIN] = "the training run",
                                        [RECOMPILE] = "the build",
@@ -346,9 +347,9 @@ static void fail_build(const job *j, const hn_proc_result *r) {
     char what[200];
     j->b->cls = build_class(r);
     hn_proc_describe(&j->spec, r, what, sizeof what);
-    snprintf(j->b->detail, sizeof j->b->detail, "%s %s%s%s%.3900s%s", step[j->kind],
-             r->end == HN_PROC_EXITED ? "ended with " : "", what, *r->err_tail ? ": " : "", r->err_tail,
-             hn_confine_hint(r));
+    snprintf(j->b->detail, sizeof j->b->detail, "%s%s%.200s %s%s%s%.3600s%s", step[j->kind], where ? " of " : "",
+             where ? where : "", r->end == HN_PROC_EXITED ? "ended with " : "", what, *r->err_tail ? ": " : "",
+             r->err_tail, hn_confine_hint(r));
 }
 
 static void finish_build(job *j) {
@@ -413,7 +414,7 @@ static hone_rc end_step(const hn_build_config *cfg, job *j, hone_err *err) {
     j->proc = NULL;
     bool fine = r.end == HN_PROC_EXITED && r.code == 0;
     if (!trains(j) && j->kind != INSTRUMENT) j->b->build_s += r.wall_s;
-    if (!fine) fail_build(j, &r);
+    if (!fine) fail_build(j, NULL, &r);
     hn_proc_result_free(&r);
     if (!fine) return HONE_OK;
     if (j->step + 1 == j->n_linking && cfg->objects) cfg->objects->n_whole++;
@@ -434,7 +435,9 @@ static hone_rc end_piece(const hn_build_config *cfg, job *j, size_t i, hone_err 
     j->b->build_s += r.wall_s;
     bool well = r.end == HN_PROC_EXITED && r.code == 0,
          limited = (r.end != HN_PROC_EXITED && r.end != HN_PROC_SIGNALED) || (!well && needs_pieces(j));
-    if (limited) fail_build(j, &r);
+    hn_arena a = {0};
+    if (limited) fail_build(j, hn_cut_build_where(j->pieces, i, &a), &r);
+    hn_arena_free(&a);
     hn_proc_result_free(&r);
     bool fine = hn_cut_build_ended(j->pieces, i, well);
     if (fine && !hn_cut_build_over(j->pieces)) return HONE_OK;

@@ -18,10 +18,12 @@ typedef enum step { STEP_WAITS, STEP_IS_READ, STEP_WAS_READ, STEP_COMPILES, STEP
 
 typedef struct piece {
     step step;
-    char key[33];      /* of its object; "": it is not kept */
-    const char *name;  /* of the object, in the private folder */
-    const char *text;  /* of what the preprocessor leaves */
-    const char *known; /* where the object is kept */
+    char key[33];        /* of its object; "": it is not kept */
+    const char *name;    /* of the object, in the private folder */
+    const char *text;    /* of what the preprocessor leaves */
+    const char *known;   /* where the object is kept */
+    const char *bitcode; /* where what stands in front of the passes is kept; NULL: it is not */
+    bool has_bitcode;    /* it was taken from there */
 } piece;
 
 struct hn_cut_build {
@@ -214,7 +216,9 @@ static bool in_stages(const hn_cut_build *p, size_t i, const char *only, const c
     hn_arena a = {0};
     if (!p->r->opt || strcmp(only, p->family->compile_only) != 0 || hn_matches("*.S", p->cut.source[i])) return false;
     const char **word = HN_NEW_N(&a, const char *, p->cut.n_compile + (own ? own->n_flags : 0) + 1);
-    hn_opt_call call = {p->r->cc, word, 0, p->cut.source[i], output};
+    hn_opt_call call = {.cc = p->r->cc, .word = word, .source = p->cut.source[i], .output = output};
+    call.has_bitcode = p->piece[i].has_bitcode;
+    call.keeps_bitcode = p->piece[i].bitcode != NULL;
     for (size_t k = 0; word && k < p->cut.n_compile; k++) word[call.n++] = p->cut.compile[k];
     for (size_t k = 0; word && own && k < own->n_flags; k++) word[call.n++] = own->flag[k];
     s->failed |= !word;
@@ -300,6 +304,8 @@ bool hn_cut_build_next(hn_cut_build *p, size_t *i, hn_str *shell) {
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
+static const char front_of_passes[] = "bitcode 1";
+
 /* Text that names further files, or is no text, is not all that the object depends on. */
 static bool says_all(const char *text, size_t n) {
     static const char *const other[] = {".incbin", "pch_preprocess", "#embed"};
@@ -308,11 +314,12 @@ static bool says_all(const char *text, size_t n) {
     return true;
 }
 
-static void make_key(hn_cut_build *p, size_t i, const char *text, size_t n) {
-    piece *x = &p->piece[i];
+/* Of what a file becomes: its object, or, in front of the passes, its bitcode. */
+static void make_hash(const hn_cut_build *p, size_t i, const char *what, const char *text, size_t n, char hex[33]) {
+    const bool passes = p->r->opt && strcmp(what, front_of_passes) != 0;
     hn_hash h;
     hn_hash_begin(&h);
-    hn_hash_text(&h, "object 2");
+    hn_hash_text(&h, what);
     hn_hash_text(&h, hone_target_fingerprint(p->r->target)->hash);
     hn_hash_text(&h, hone_target_fingerprint(p->r->target)->march); /* what "native" means */
     hn_hash_text(&h, p->r->cc);
@@ -321,12 +328,21 @@ static void make_key(hn_cut_build *p, size_t i, const char *text, size_t n) {
         if (!p->cut.is_read[k]) hn_hash_text(&h, p->cut.compile[k]);
     const hn_file_flags *own = own_flags(p, i);
     for (size_t k = 0; own && k < own->n_flags; k++) hn_hash_text(&h, own->flag[k]);
-    if (p->r->opt) hn_hash_text(&h, p->r->opt->hash);
-    if (p->r->opt) hn_hash_text(&h, p->r->pipeline);
+    if (passes) hn_hash_text(&h, p->r->opt->hash);
+    if (passes) hn_hash_text(&h, p->r->pipeline);
     hn_hash_add(&h, text, n);
-    hn_hash_end(&h, x->key);
+    hn_hash_end(&h, hex);
+}
+
+static void make_key(hn_cut_build *p, size_t i, const char *text, size_t n) {
+    piece *x = &p->piece[i];
+    char hex[33];
+    make_hash(p, i, "object 2", text, n, x->key);
     x->known = hn_format(&p->arena, "%s/%s.o", p->store, x->key);
     if (!x->known) x->key[0] = 0;
+    if (!p->r->opt || hn_matches("*.S", p->cut.source[i])) return;
+    make_hash(p, i, front_of_passes, text, n, hex);
+    x->bitcode = hn_format(&p->arena, "%s/%s.bc", p->store, hex);
 }
 
 static const uint64_t cache_most_b = 256 << 20;
@@ -346,6 +362,20 @@ static void keep_known(const hn_cut_build *p, const piece *x, const char *object
     if (x->key[0] == '0' && x->key[1] < '8') hn_keep_trim(p->cache, cache_most_b);
 }
 
+/* Bitcode goes from the run's folder into the build's, or back; in the build's it is left no longer than needed. */
+static void take_bitcode(hn_cut_build *p, piece *x) {
+    char *path = x->bitcode ? hn_path_join(p->dir, hn_format(&p->arena, "%s.bc", x->name)) : NULL;
+    x->has_bitcode = path && link(x->bitcode, path) == 0;
+    free(path);
+}
+
+static void keep_bitcode(hn_cut_build *p, const piece *x) {
+    char *path = x->bitcode ? hn_path_join(p->dir, hn_format(&p->arena, "%s.bc", x->name)) : NULL;
+    if (path && !x->has_bitcode) (void)!link(path, x->bitcode);
+    if (path) unlink(path);
+    free(path);
+}
+
 static bool was_read(hn_cut_build *p, size_t i) {
     piece *x = &p->piece[i];
     char *path = hn_path_join(p->dir, x->text), *object = hn_path_join(p->dir, x->name), *text = NULL;
@@ -357,6 +387,8 @@ static bool was_read(hn_cut_build *p, size_t i) {
     if (there && take_known(p, x, object)) {
         x->step = STEP_THERE;
         p->n_known++;
+    } else if (there) {
+        take_bitcode(p, x);
     }
     free(text);
     free(path);
@@ -370,6 +402,7 @@ static bool was_compiled(hn_cut_build *p, size_t i) {
     bool there = object && hn_exists(object);
     x->step = STEP_THERE;
     p->n_compiled += there;
+    keep_bitcode(p, x);
     if (there && *x->key) keep_known(p, x, object);
     if (there && *x->key && link(object, x->known) != 0 && errno != EEXIST)
         x->key[0] = 0; /* it is compiled again then */
@@ -377,8 +410,16 @@ static bool was_compiled(hn_cut_build *p, size_t i) {
     return there;
 }
 
+const char *hn_cut_build_where(const hn_cut_build *p, size_t i, hn_arena *a) {
+    if (i >= p->cut.n || !p->r->opt || p->piece[i].step != STEP_COMPILES) return NULL;
+    return hn_format(a, "'%s' (%s)", p->cut.source[i], hn_opt_stage(p->dir, p->piece[i].name));
+}
+
 bool hn_cut_build_ended(hn_cut_build *p, size_t i, bool well) {
-    if (!well) return false;
+    if (!well) {
+        if (i < p->cut.n && p->piece[i].step == STEP_COMPILES) keep_bitcode(p, &p->piece[i]); /* other passes may do */
+        return false;
+    }
     if (i == p->cut.n) return p->linked = true;
     return p->piece[i].step == STEP_IS_READ ? was_read(p, i) : was_compiled(p, i);
 }

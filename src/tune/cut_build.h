@@ -5,8 +5,9 @@
  * quotes; anything else stays whole. Where opt runs the passes, a compilation is three stages in one piece
  * (target/opt.h). Each file is preprocessed first: what that leaves, the options, and the compiler make the key of its
  * object, so a file that no parameter reaches is compiled once for all values of them. Objects are kept by key: as
- * links in a folder of the run, and as copies in one of the cache, which is bounded and serves later runs. Owns: texts,
- * in its arena.   Borrows: the recipe.   Errors: a piece that fails is no error here; see hn_cut_build_ended.
+ * links in a folder of the run, and as copies in one of the cache, which is bounded and serves later runs. Bitcode,
+ * which stands in front of the passes and does not depend on them, is kept for the run. Owns: texts, in its arena.
+ * Borrows: the recipe.   Errors: a piece that fails is no error here; see hn_cut_build_ended.
  */
 #ifndef HN_CUT_BUILD_H
 #define HN_CUT_BUILD_H
@@ -38,6 +39,9 @@ size_t hn_cut_build_n(const hn_cut_build *p); /* what can run at once: one for e
 
 /* The next command that can start, and its number; false: none can now. Numbers are used again when they ended. */
 bool hn_cut_build_next(hn_cut_build *p, size_t *i, hn_str *shell);
+/* The file and the stage in which a compilation through opt stopped, for people; NULL: it is another command. In `a`.
+ */
+const char *hn_cut_build_where(const hn_cut_build *p, size_t i, hn_arena *a);
 /* It ended. False: it failed, or its result cannot be used; then the command is to be run whole. */
 bool hn_cut_build_ended(hn_cut_build *p, size_t i, bool well);
 /* Was everything made, the link last? */

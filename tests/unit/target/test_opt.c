@@ -168,17 +168,25 @@ static void test_commands(void) {
     static const char *const word[] = {"-O3", "-I", "in c", "-DX=1", "-std=c11",  "-mllvm", "-x86-a=1", "-MMD",   "-MF",
                                        "x.d", "-x", "c",    "-g",    "-mllvm=-b", "-Iinc2", "-include", "stdio.h"};
     hn_opt opt = {.path = "/l/bin/opt"};
-    hn_opt_call c = {"clang-19", word, sizeof word / sizeof *word, "x.c", "o/x.o"};
+    hn_opt_call c = {
+        .cc = "clang-19", .word = word, .n = sizeof word / sizeof *word, .source = "x.c", .output = "o/x.o"};
     hn_str s = {0};
     hn_opt_compile(&s, &opt, &c, "f(a<b>)");
     is_text(
         s.text,
         "clang-19 -O3 -I 'in c' -DX=1 -std=c11 -mllvm -x86-a=1 -MMD -MF x.d -x c -g -mllvm=-b -Iinc2 -include stdio.h "
         "-Xclang -disable-llvm-passes -emit-llvm -c x.c -o o/x.o.bc"
-        " && /l/bin/opt -x86-a=1 -b -passes='f(a<b>)' o/x.o.bc -o o/x.o.opt.bc"
+        " && /l/bin/opt -x86-a=1 -b -passes='f(a<b>)' o/x.o.bc -o o/x.o.opt.part && mv o/x.o.opt.part o/x.o.opt.bc"
         " && clang-19 -O3 -mllvm -x86-a=1 -g -mllvm=-b -Qunused-arguments -Xclang -disable-llvm-passes -c o/x.o.opt.bc "
         "-o o/x.o && rm -f o/x.o.bc o/x.o.opt.bc",
         "opt/three_stages");
+    hn_str_free(&s);
+    c = (hn_opt_call){.cc = "clang-19", .source = "x.c", .output = "x.o", .has_bitcode = true, .keeps_bitcode = true};
+    hn_opt_compile(&s, &opt, &c, "f");
+    is_text(s.text,
+            "/l/bin/opt -passes=f x.o.bc -o x.o.opt.part && mv x.o.opt.part x.o.opt.bc"
+            " && clang-19 -Qunused-arguments -Xclang -disable-llvm-passes -c x.o.opt.bc -o x.o && rm -f x.o.opt.bc",
+            "opt/two_stages_of_bitcode_that_is_there");
     hn_str_free(&s);
 }
 
