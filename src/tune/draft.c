@@ -523,6 +523,15 @@ static void pass_cc_and_cflags(const words *w, hn_drafted *c) {
     hn_str_add(&c->build, " {out}");
 }
 
+/* Where the compiler is LLVM's and opt of its version is here. */
+static void add_passes(hn_str *s, const hn_drafted *c) {
+    hone_post_link_tool tool;
+    if (c->controls || c->wrapped || !c->compiler || !c->family->passes) return;
+    if (hone_target_pass_tool(c->compiler, &tool, NULL)) return;
+    hn_str_addf(s, "#controls: {passes: true} # search the order of LLVM's passes, which %s runs: docs/pass-order.md\n",
+                tool.command);
+}
+
 static void write_command(hn_str *s, hn_drafted *c) {
     add_head(s);
     if (c->note.n) hn_str_add(s, c->note.text);
@@ -555,6 +564,7 @@ static void write_command(hn_str *s, hn_drafted *c) {
     hn_str_add(s, "] # several may be offered: each brings its own controls\n");
     add_quoted(s, "baseline", c->baseline.n ? c->baseline.text : c->family->plain);
     if (c->controls) hn_str_addf(s, "controls: %s\n", c->controls);
+    add_passes(s, c);
     if (c->linked)
         hn_str_add(
             s, "#environment: true # offer allocators, malloc's tunables and linkers, too: docs/environment.md\n"
