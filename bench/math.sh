@@ -2,7 +2,7 @@
 # bench/math.sh — functions of floats: elements per second of hone's vectors, exact and relaxed, beside libm's.
 #
 # usage: bench/math.sh
-#   TARGET=native      generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni, aarch64
+#   TARGET=native      generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni, x86-64-v4-bf16, aarch64
 #   ROUNDS=51          each round times all three, in changing order; medians are printed
 #   CC=cc              BUILD=build
 set -eu

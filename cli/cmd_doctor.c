@@ -520,7 +520,8 @@ static const cli_option options[] = {
     {"seconds", 0, CLI_SECONDS, "TIME", 0, 0, "how long to measure the noise (default 3s)"},
     {"on", 0, CLI_TEXT, "URL", 0, 0, "look at the machine ssh://USER@HOST:PORT/FOLDER of `measure.on` instead"},
     {"measure", 0, CLI_FLAG, NULL, 0, 0,
-     "measure peak arithmetic and bandwidth of processor and devices, too, and keep them"},
+     "measure peak arithmetic (f32, f64, pairs of bf16, bytes) and bandwidth of processor and devices, too, and keep "
+     "them"},
     {"cc", 0, CLI_TEXT, "CC", 0, 0, "the compiler of the programs that --measure runs (default cc)"},
     {0},
 };

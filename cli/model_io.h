@@ -33,7 +33,8 @@
      "T,...",                                                                                                          \
      0,                                                                                                                \
      0,                                                                                                                \
-     "native, generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni or aarch64; several: one is chosen when it is loaded"},    \
+     "native, generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni, x86-64-v4-bf16 or aarch64; several: one is chosen when "  \
+     "it is loaded"},                                                                                                  \
         {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"}, CLI_TOLERANCE_OPTION,             \
         {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},                         \
         {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not check kernels against the interpreter"},                        \

@@ -36,7 +36,9 @@ static const hn_dialect *target_named(const char *name, size_t n, const hn_diale
 }
 
 static hone_rc add_target(hn_library *l, const char *name, size_t n, const hn_dialect **before, hone_err *err) {
-    const hn_dialect *d = target_named(name, n, *before);
+    const hn_dialect *d = target_named(name, n, *before), *pairs = NULL;
+    if (l->precision.n_halves && n == strlen("native") && !strncmp(name, "native", n)) pairs = hn_dialect_for_pairs();
+    if (pairs) d = pairs;
     if (!d) return unknown_target(name, n, err);
     *before = d;
     if (!d->backend->here)
@@ -146,9 +148,8 @@ static const char *device_problem(const hn_library *library, const char *driver)
 
 const char *hn_target_problem(const hn_library *l, const hn_dialect *d) {
     if (d->backend->driver) return device_problem(l, d->backend->driver);
-    const hn_dialect *native = hn_dialect_named("native");
     const char *emulator = hn_library_emulator(l);
-    if (!emulator) return !d->processor || d->rank <= native->rank ? NULL : "this machine does not run the target";
+    if (!emulator) return hn_runs_here(d) ? NULL : "this machine does not run the target";
     char *path = *emulator ? hn_which(emulator) : NULL;
     const char *problem =
         path ? NULL : "this machine does not run the target, and there is no emulator for it (qemu-user)";

@@ -1,5 +1,6 @@
 /* backend/backend.c — the table of backends, and their targets. */
 #include "backend/backend.h"
+#include "device/rank.h"
 
 #include <string.h>
 
@@ -29,6 +30,19 @@ const hn_dialect *hn_dialect_named(const char *name) {
     }
     for (size_t i = 0; (d = hn_dialect_at(i)); i++)
         if (!strcmp(d->name, name)) return d;
+    return NULL;
+}
+
+bool hn_runs_here(const hn_dialect *d) {
+    const hn_dialect *native = hn_dialect_named("native");
+    bool family = native && native->processor && d->processor && !strcmp(native->processor, d->processor);
+    return !d->processor || (family && d->rank <= hn_device_rank());
+}
+
+const hn_dialect *hn_dialect_for_pairs(void) {
+    const hn_dialect *d;
+    for (size_t i = 0; (d = hn_dialect_at(i)); i++)
+        if (d->pairs && hn_runs_here(d)) return d;
     return NULL;
 }
 

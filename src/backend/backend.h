@@ -49,6 +49,7 @@ typedef struct hn_dialect {
     int n_registers;
     bool fma;                 /* a multiply-add that rounds once is one instruction */
     bool bytes;               /* products of words' bytes, added up, are one instruction */
+    bool pairs;               /* likewise products of words' two bf16 */
     const char *const *flags; /* NULL-terminated: of the C compiler */
     const char *relaxed_flag; /* one more of them in relaxed mode; NULL: none */
     const char *processor;    /* family whose machine code it is, or NULL: of any */
@@ -151,6 +152,11 @@ extern const hn_backend *const hn_backends[]; /* NULL-terminated: the rows of ba
 const hn_dialect *hn_dialect_at(size_t i);    /* of all backends, one after the other; NULL past the last */
 /* "native": the instruction set of this machine's processor. NULL: unknown. */
 const hn_dialect *hn_dialect_named(const char *name);
+
+bool hn_runs_here(const hn_dialect *d); /* does this machine's processor run its code? */
+/* The target that `native` is for models with products of bf16: one with an instruction for their pairs. NULL: this
+ * machine has none, they take the usual one. */
+const hn_dialect *hn_dialect_for_pairs(void);
 
 /* A target's figures on a device; NULL: this machine's table (hone_device_get). */
 hn_machine hn_machine_of(const hn_dialect *d, const hone_device *device);

@@ -1,5 +1,6 @@
 /* device/device.c — the table: what can be looked up, and its file. */
 #include "device/device_int.h"
+#include "device/rank.h"
 
 #include "base/err.h"
 #include "base/fs.h"
@@ -16,10 +17,9 @@
 /* --- looking up ----------------------------------------------------------------------------------------------------
  */
 
-/* The highest-ranked instruction set of its family that this processor supports. */
-static int rank_here(void) {
+int hn_device_rank(void) {
 #if defined(__x86_64__)
-    bool has[] = {true, true, true, true, true, true, false};
+    bool has[] = {true, true, true, true, true, true, true, false};
     int rank = 0;
     __builtin_cpu_init();
 #define NO(rank, flag)
@@ -48,12 +48,14 @@ typedef struct isa {
     int family, rank;
     const char *name;
     uint32_t vector_b, n_registers;
+    bool pairs;
 } isa;
 
 static isa best_isa(void) {
     enum { ANY, X86, ARM };
     static const isa known[] = {
-#define HN_ISA(family, id, name, rank, vector_b, registers, ...) {family, rank, name, vector_b, registers},
+#define HN_ISA(family, id, name, rank, vector_b, registers, fma, bytes, pairs, summary)                                \
+    {family, rank, name, vector_b, registers, pairs},
 #include "device/isa.def"
 #undef HN_ISA
     };
@@ -65,9 +67,9 @@ static isa best_isa(void) {
     const int family = ANY;
 #endif
     isa best = known[0];
-    const int rank = rank_here();
+    const int rank = hn_device_rank();
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].family == family && known[i].rank <= rank) best = known[i];
+        if (known[i].family == family && known[i].rank <= rank && !known[i].pairs) best = known[i];
     return best;
 }
 

@@ -14,6 +14,7 @@ typedef struct hn_machine {
     int64_t l1d_ways;                  /* likewise: lines in a set */
     double f32_flops, l2_bps, l3_bps, memory_bps;
     bool fma;
+    bool pairs; /* products of pairs of bf16 are faster by the instruction than by multiply-adds of f32 */
     /* Of a device, 0 on CPUs: the most threads of a block, bytes of memory that they can share, threads that run as
      * one, processors that take blocks. */
     int64_t threads, shared_b, warp, processors;

@@ -12,6 +12,20 @@ static bool fits_device(const hn_dialect *d, const hone_device *device) {
            own->vector_b == d->vector_b;
 }
 
+bool hn_cpu_pairs_pay(const hone_device *d, bool amd) {
+    if (d->bf16_flops <= 0 || d->f32_flops <= 0) return amd ? HN_PAIRS_OF_AMD : HN_PAIRS_OF_OTHERS;
+    return d->bf16_flops >= HN_PAIRS_GAIN * d->f32_flops;
+}
+
+static bool made_by_amd(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd") != 0;
+#else
+    return false;
+#endif
+}
+
 static hn_machine machine(const hn_dialect *d, const hone_device *device) {
     bool same = fits_device(d, device);
     hn_machine m = {.vector_b = d->vector_b, .registers = d->n_registers, .cores = device->n_cores};
@@ -25,6 +39,7 @@ static hn_machine machine(const hn_dialect *d, const hone_device *device) {
     m.l3_bps = same ? device->l3_bps : 0;
     m.memory_bps = same ? device->memory_bps : 0;
     m.fma = d->fma;
+    m.pairs = d->pairs && same && hn_cpu_pairs_pay(device, made_by_amd());
     return m;
 }
 

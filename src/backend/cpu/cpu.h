@@ -14,6 +14,10 @@
 
 extern const hn_dialect *const hn_cpu_dialects[]; /* dialects.c */
 
+/* Are products of pairs of bf16 faster by the instruction than by f32 multiply-adds? By the rates of the device's
+ * table; where they were not measured, by who made the processor. */
+bool hn_cpu_pairs_pay(const hone_device *d, bool amd);
+
 /* The functions of hn_backend. */
 hone_rc hn_cpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_kernel_code *out, hone_err *err);
 hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out, hone_err *err);

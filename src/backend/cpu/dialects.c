@@ -18,6 +18,8 @@ static const char *const flags_V3[] = {COMMON, "-march=x86-64-v3", NULL};
 static const char *const flags_V4[] = {COMMON, "-march=x86-64-v4", "-mprefer-vector-width=512", NULL};
 static const char *const flags_V4_VNNI[] = {COMMON, "-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512",
                                             NULL};
+static const char *const flags_V4_BF16[] = {COMMON,         "-march=x86-64-v4",          "-mavx512vnni",
+                                            "-mavx512bf16", "-mprefer-vector-width=512", NULL};
 static const char *const flags_AARCH64[] = {COMMON, "-march=armv8-a", NULL};
 
 /* Does the processor offer what flags of a rank let the compiler use? C, of device/cpu.def: the features up to the
@@ -32,6 +34,7 @@ static const char *const flags_AARCH64[] = {COMMON, "-march=armv8-a", NULL};
 #define UP_TO_3(x) x
 #define UP_TO_4(x)
 #define UP_TO_5(x)
+#define UP_TO_6(x)
 static const char offered_V3[] = "1"
 #include "device/cpu.def"
     ;
@@ -45,6 +48,11 @@ static const char offered_V4[] = "1"
 static const char offered_V4_VNNI[] = "1"
 #include "device/cpu.def"
     ;
+#undef UP_TO_6
+#define UP_TO_6(x) x
+static const char offered_V4_BF16[] = "1"
+#include "device/cpu.def"
+    ;
 static const char offered_GENERIC[] = "1";
 static const char offered_AARCH64[] = "(getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0";
 
@@ -55,7 +63,7 @@ static const char offered_AARCH64[] = "(getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0"
 #define FAMILY(processor_, compiler_, emulator_) .processor = processor_, .compiler = compiler_, .emulator = emulator_
 #define EXPANDED(...) FAMILY(__VA_ARGS__)
 static const hn_dialect rows[] = {
-#define HN_ISA(family, id, name_, rank_, vector, registers, fma_, bytes_, text)                                        \
+#define HN_ISA(family, id, name_, rank_, vector, registers, fma_, bytes_, pairs_, text)                                \
     {.backend = &hn_backend_cpu,                                                                                       \
      .name = name_,                                                                                                    \
      .summary = text,                                                                                                  \
@@ -63,6 +71,7 @@ static const hn_dialect rows[] = {
      .n_registers = registers,                                                                                         \
      .fma = fma_,                                                                                                      \
      .bytes = bytes_,                                                                                                  \
+     .pairs = pairs_,                                                                                                  \
      .flags = flags_##id,                                                                                              \
      .relaxed_flag = FUSED,                                                                                            \
      .rank = rank_,                                                                                                    \

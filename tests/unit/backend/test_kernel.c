@@ -656,8 +656,7 @@ static void other_processor(const char *name, const char *dir) {
 /* Does this machine run what is written for d? Rows that differ little from native are for the long run. */
 static bool is_tried(const hn_dialect *d, const char *only) {
     const hn_dialect *native = hn_dialect_named("native");
-    bool runs =
-        !d->processor || (native->processor && !strcmp(d->processor, native->processor) && d->rank <= native->rank);
+    bool runs = hn_runs_here(d);
     bool alike = d != native && d->processor && d->vector_b == native->vector_b;
     return runs && (only ? !strcmp(only, d->name) : !alike || getenv("HONE_LONG"));
 }
