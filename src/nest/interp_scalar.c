@@ -89,6 +89,19 @@ static int32_t product_of_bytes(const void *a, const void *b) {
     return sum;
 }
 
+/* Of two bf16, the low one first: the product of one, or of both, added up. */
+static double product_of_pairs(const void *a, const void *b, hn_pairs which) {
+    uint16_t x[2], y[2];
+    double sum = 0;
+    memcpy(x, a, 4);
+    memcpy(y, b, 4);
+    const hn_tensor s = {.dtype = HONE_BF16, .rank = 1, .dim = {2}, .data = x},
+                    t = {.dtype = HONE_BF16, .rank = 1, .dim = {2}, .data = y};
+    for (int k = which == HN_PAIRS_HIGH; k < (which == HN_PAIRS_LOW ? 1 : 2); k++)
+        sum += hn_get_f(&s, k) * hn_get_f(&t, k);
+    return sum;
+}
+
 /* An operand with an element for each lane of now; *own is to be freed. */
 static bool spread(hn_run_state *s, hn_sv x, hn_tensor *t, void **own) {
     const hn_value_of *v = &s->value[x];
@@ -118,6 +131,9 @@ static hone_rc operation(hn_run_state *s, const hn_scalar *x, hn_value_of *v) {
     } else if (x->bytes) {
         for (int64_t l = 0; l < v->lanes; l++)
             hn_set_i(&v->data, l, product_of_bytes((char *)in[0].data + 4 * l, (char *)in[1].data + 4 * l));
+    } else if (x->pairs) {
+        for (int64_t l = 0; l < v->lanes; l++)
+            hn_set_f(&v->data, l, product_of_pairs((char *)in[0].data + 4 * l, (char *)in[1].data + 4 * l, x->pairs));
     } else if (x->op == HN_OP_CAST) {
         rc = hn_eval_cast(&call);
     } else if (x->op == HN_OP_BITCAST) {

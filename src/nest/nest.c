@@ -39,7 +39,8 @@ hn_buf hn_nest_words(hn_nest *n, hn_buf param) {
     const hn_nbuf of = n->buf[param];
     for (hn_buf b = 1; b < n->n_buf; b++)
         if (n->buf[b].space == HN_WORDS && n->buf[b].index == of.index) return b;
-    hn_buf words = hn_nest_buf(n, HN_WORDS, HONE_I32, hn_dim_floordiv(n->dims, of.size, hn_dim_int(n->dims, 4)));
+    hn_dim each = hn_dim_int(n->dims, 4 / hn_dtype_of(of.dtype)->size_b);
+    hn_buf words = hn_nest_buf(n, HN_WORDS, HONE_I32, hn_dim_floordiv(n->dims, of.size, each));
     if (words) n->buf[words].index = of.index;
     return words;
 }
@@ -98,8 +99,8 @@ int64_t hn_nest_cluster(const hn_nest *n) {
 bool hn_scalar_same(const hn_scalar *a, const hn_scalar *b) {
     if (a->kind != b->kind || a->dtype != b->dtype || a->op != b->op || a->n_arg != b->n_arg || a->buf != b->buf)
         return false;
-    if (a->saturate != b->saturate || a->fused != b->fused || a->bytes != b->bytes || a->part != b->part ||
-        a->at != b->at || a->n_guard != b->n_guard || a->i != b->i)
+    if (a->saturate != b->saturate || a->fused != b->fused || a->bytes != b->bytes || a->pairs != b->pairs ||
+        a->part != b->part || a->at != b->at || a->n_guard != b->n_guard || a->i != b->i)
         return false;
     if (memcmp(a->arg, b->arg, sizeof a->arg) || memcmp(&a->f, &b->f, sizeof a->f) || a->below != b->below)
         return false;

@@ -79,7 +79,8 @@ typedef struct hn_linear {
     const hn_term *term; /* ascending by atom, coefficients not 0 */
 } hn_linear;
 
-/* WORDS: a parameter of 8-bit integers again, as i32: element i is its bytes 4*i … 4*i + 3, the first one lowest.
+/* WORDS: a parameter of 8-bit integers or of bf16 again, as i32: element i is its bytes 4*i … 4*i + 3, the first one
+ * lowest.
  * LOCAL: memory of a work item; on machines with blocks, of a block. SHARED: fast memory of a block, of constant size.
  * GATE: an i64 for each slot at which roles wait for each other.
  */
@@ -91,6 +92,9 @@ typedef struct hn_nbuf {
     uint32_t index; /* which parameter (that of words, too), result, local, register, shared */
 } hn_nbuf;
 
+/* What of the products of the two bf16 of words: of both, added up (BOTH: as vdpbf16ps does it, below), or one. */
+typedef enum hn_pairs { HN_PAIRS_NONE, HN_PAIRS_BOTH, HN_PAIRS_LOW, HN_PAIRS_HIGH } hn_pairs;
+
 typedef enum hn_sv_kind { HN_SV_CONST, HN_SV_LOAD, HN_SV_INDEX, HN_SV_OP, HN_SV_PICK, HN_SV_WRAP } hn_sv_kind;
 typedef struct hn_scalar {
     hn_sv_kind kind;
@@ -98,9 +102,12 @@ typedef struct hn_scalar {
     hn_op op; /* OP: unary, binary, ternary of ops.def */
     uint8_t n_arg;
     bool saturate;
-    bool fused;   /* OP mul: an update that adds it may round once for both (contractions) */
-    bool bytes;   /* OP mul of words: the sum of the products of their bytes, unsigned in arg[0], signed in arg[1] */
-    bool part;    /* OP div: of 0 … 1 by a sum that all of them are part of, 1 at least once (or NaN) */
+    bool fused;     /* OP mul: an update that adds it may round once for both (contractions) */
+    bool bytes;     /* OP mul of words: the sum of the products of their bytes, unsigned in arg[0], signed in arg[1] */
+    hn_pairs pairs; /* OP mul of words, of type f32: the sum of the products of their bf16, or the product of the low or
+                       the high ones. An update that adds both rounds once for each; subnormal numbers are zeros there
+                       where the processor has an instruction for it */
+    bool part;      /* OP div: of 0 … 1 by a sum that all of them are part of, 1 at least once (or NaN) */
     hn_sv arg[3]; /* PICK: arg[0] where the guard holds, else arg[1]. WRAP: an index from data: negative ones count from
                      `below`; what is outside is reported to the run and clamped into [0, below) */
     hn_buf buf;

@@ -15,6 +15,8 @@ bool hn_nest_grow(hn_arena *a, void **array, uint32_t n, uint32_t *room, size_t 
 /* Invariants 7 to 10, of a nest that keeps the others. */
 hone_rc hn_nest_verify_threads(hn_nest *n, hone_err *err);
 
+extern const char *const hn_pairs_name[]; /* by hn_pairs, in the text of a nest */
+
 /* Iterations of the two loops around this list touch nothing in common. */
 bool hn_loop_independent(hn_nest *n, hn_st body, const hn_var pair[2], const char **why);
 

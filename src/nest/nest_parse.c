@@ -310,6 +310,8 @@ static bool let(parser *p, hn_st *out) {
     x.saturate = accept(p, "saturate");
     x.fused = accept(p, "fused");
     x.bytes = accept(p, "bytes");
+    for (hn_pairs which = HN_PAIRS_BOTH; which <= HN_PAIRS_HIGH && !x.pairs; which++)
+        if (accept(p, hn_pairs_name[which])) x.pairs = which;
     x.part = accept(p, "part");
     if (accept(p, "below") && !dimension(p, &x.below)) return false;
     if (!guards(p, &x.n_guard, &x.guard)) return false;
@@ -497,9 +499,12 @@ static bool words_line(parser *p) {
     p->at++;
     if (!number(p, &k) || !element_type(p, &t) || !dimension(p, &size)) return false;
     hn_buf param = nth(p->n, HN_PARAM, k);
-    if (!param || hn_dtype_of(p->n->buf[param].dtype)->bits != 8) return wrong(p, "words need a parameter of bytes");
+    bool pairs = param && p->n->buf[param].dtype == HONE_BF16;
+    if (!param || (hn_dtype_of(p->n->buf[param].dtype)->bits != 8 && !pairs))
+        return wrong(p, "words need a parameter of bytes or of bf16");
     hn_buf b = hn_nest_words(p->n, param);
-    if (!b || t != HONE_I32 || p->n->buf[b].size != size) return wrong(p, "words are i32, a quarter of the bytes");
+    if (!b || t != HONE_I32 || p->n->buf[b].size != size)
+        return wrong(p, "words are i32, as many as fit into the parameter");
     return end_of_line(p);
 }
 

@@ -133,6 +133,9 @@ static void print_access(printer *p, hn_buf b, hn_ix at) {
     hn_str_add(p->out, "]");
 }
 
+const char *const hn_pairs_name[] = {
+    [HN_PAIRS_NONE] = "", [HN_PAIRS_BOTH] = "pairs", [HN_PAIRS_LOW] = "low", [HN_PAIRS_HIGH] = "high"};
+
 static void print_let(printer *p, hn_sv id) {
     const hn_scalar *x = &p->n->sv[id];
     const char *word[] = {[HN_SV_CONST] = "const", [HN_SV_LOAD] = "load", [HN_SV_INDEX] = "index",
@@ -149,6 +152,7 @@ static void print_let(printer *p, hn_sv id) {
     if (x->saturate) hn_str_add(p->out, " saturate");
     if (x->fused) hn_str_add(p->out, " fused");
     if (x->bytes) hn_str_add(p->out, " bytes");
+    if (x->pairs) hn_str_addf(p->out, " %s", hn_pairs_name[x->pairs]);
     if (x->part) hn_str_add(p->out, " part");
     if (x->below) {
         hn_str_add(p->out, " below ");

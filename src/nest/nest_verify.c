@@ -47,6 +47,7 @@ static bool types_fine(const hn_nest *n, const hn_scalar *x) {
     }
     const hn_op_info *op = hn_op_of(x->op);
     if (x->bytes && (x->op != HN_OP_MUL || x->dtype != HONE_I32)) return false;
+    if (x->pairs) return x->op == HN_OP_MUL && x->n_arg == 2 && x->dtype == HONE_F32 && a == HONE_I32 && b == HONE_I32;
     bool compares = x->op == HN_OP_EQ || x->op == HN_OP_NE || x->op == HN_OP_LT || x->op == HN_OP_LE;
     if (x->n_arg != op->in_min) return false;
     if (x->op == HN_OP_CAST || x->op == HN_OP_BITCAST) return true;

@@ -76,11 +76,19 @@ bool hn_loop_slice(hn_nest *n, hn_st loop, int64_t f, hn_st part[3], const char 
 /* A serial loop of 4*E iterations that adds products of unsigned and signed bytes, four and four of which lie next to
  * each other along it, becomes one of E iterations over their words (mul … bytes). */
 bool hn_loop_words(hn_nest *n, hn_st loop, const char **why);
+/* Likewise a serial loop of 2*E iterations that adds products of bf16, two and two of which lie next to each other
+ * (mul … pairs). */
+bool hn_loop_pairs(hn_nest *n, hn_st loop, const char **why);
 /* Serial loops that add more than about `length` f32 terms to a register, one after the other, add them in blocks of
  * about so many, each from zero in a register of its own: the error grows with a block's length and their number. */
 void hn_nest_block_sums(hn_nest *n, int64_t length);
-/* Does this to every loop of the list that allows it, and to those inside. */
+/* Takes words in every loop of the list that allows it, and in those inside: of bytes, of bf16. */
 void hn_nest_take_words(hn_nest *n, hn_st first);
+void hn_nest_take_pairs(hn_nest *n, hn_st first);
+bool hn_nest_has_pairs(const hn_nest *n);
+/* Every update that adds the products of both bf16 of words becomes two, which round once each: of the low ones, then
+ * of the high ones (mul … low, mul … high). */
+void hn_nest_part_pairs(hn_nest *n, hn_st first);
 /* Loops of one iteration are replaced by their bodies, loops of none are dropped. */
 void hn_nest_tidy(hn_nest *n);
 

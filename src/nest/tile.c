@@ -214,6 +214,10 @@ enum { AVX2_B = 32, HALVES = 3 }; /* of the word that is broadcast two, a mask a
 
 int64_t hn_tile_registers_for(const hn_nest *n, const hn_machine *m, int64_t cols) {
     int64_t all = m->registers > 0 ? m->registers : 16;
+    if (hn_nest_has_pairs(n) && !m->pairs) { /* words of rows and columns, and one bf16 of each column's as f32 */
+        int64_t rows = (all - 2 * cols - 2) / (cols + 1);
+        return (rows < 1 ? 1 : rows) * cols + cols + 1;
+    }
     if (m->vector_b != AVX2_B) return all;
     for (uint32_t i = 0; i < n->n_sv; i++)
         if (n->sv[i].bytes) return all - cols - HALVES;

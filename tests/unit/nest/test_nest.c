@@ -62,6 +62,8 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     if (!strcmp(name, "unbend")) return hn_loop_unbend(n, s, NULL, why);
     if (!strcmp(name, "trim")) return hn_loop_trim(n, s, why);
     if (!strcmp(name, "words")) return hn_loop_words(n, s, why);
+    if (!strcmp(name, "pairs")) return hn_loop_pairs(n, s, why);
+    if (!strcmp(name, "part_pairs")) return hn_nest_part_pairs(n, s), true;
     if (!strcmp(name, "repeat")) return hn_loop_repeat(n, s, why);
     return false;
 }
@@ -77,7 +79,19 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     "param p0 u8 32\nparam p1 i8 32\nresult r0 i32 3\nfor i0 < 3 {\n  reg a0 i32 1\n  %0 = const i32 0\n"              \
     "  store a0[0] %0\n  for i1 < 8 {\n    %1 = load u8 p0[" x "\n    %2 = cast i32 %1\n    %3 = load i8 p1[" w        \
     "]\n    %4 = cast i32 %3\n    %5 = mul i32 %4 %2 fused\n" add "  }\n  %7 = load i32 a0[0]\n  store r0[i0] %7\n}\n"
+/* Likewise of bf16, `length` for each result. */
+#define HALVES(length, x, w, add)                                                                                      \
+    "param p0 bf16 32\nparam p1 bf16 32\nresult r0 f32 3\nfor i0 < 3 {\n  reg a0 f32 1\n  %0 = const f32 0x0p+0\n"     \
+    "  store a0[0] %0\n  for i1 < " length " {\n    %1 = load bf16 p0[" x "\n    %2 = cast f32 %1\n"                   \
+    "    %3 = load bf16 p1[" w "]\n    %4 = cast f32 %3\n    %5 = mul f32 %2 %4 fused\n" add                           \
+    "  }\n  %7 = load f32 a0[0]\n  store r0[i0] %7\n}\n"
+#define PAIRS(add, last)                                                                                               \
+    "param p0 bf16 32\nparam p1 bf16 32\nresult r0 f32 3\nwords w0 i32 16\nwords w1 i32 16\nfor i0 < 3 {\n"            \
+    "  reg a0 f32 1\n  %0 = const f32 0x0p+0\n  store a0[0] %0\n  for i1 < 4 {\n" add "  }\n  " last                   \
+    " = load f32 a0[0]\n  store r0[i0] " last "\n}\n"
+#define OF_WORDS "    %1 = load i32 w0[4*i0 + i1]\n    %2 = load i32 w1[i1]\n    %3 = mul f32 %1 %2 fused "
 #define ADD "    update a0[0] add %5\n"
+#define ADD_WHERE_F(c) "    %6 = pick f32 %5 %0 if " c "\n    update a0[0] add %6\n"
 #define ADD_WHERE(c) "    %6 = pick i32 %5 %0 if " c "\n    update a0[0] add %6\n"
 
 /* A sum of ten terms; the statement that adds, and what is done to the register besides. */
@@ -97,6 +111,12 @@ static const text_case cases[] = {
 };
 
 static const char *const bad[][3] = {
+    {"words_of_floats", "param p0 f32 8\nresult r0 f32 4\nwords w0 i32 8\n",
+     "line 3: words need a parameter of bytes or of bf16"},
+    {"pairs_are_floats",
+     "param p0 bf16 8\nresult r0 i32 4\nwords w0 i32 4\nfor i0 < 4 {\n  %0 = load i32 w0[i0]\n"
+     "  %1 = mul i32 %0 %0 pairs\n  store r0[i0] %1\n}\n",
+     "loop nest, invariant 3"},
     {"scope", COPY "for i0 < 24 {\n  store r0[i0] %0\n}\n", "line 4: no scalar %0"},
     {"variable", COPY "for i0 < 24 {\n  %0 = load f32 p0[i0]\n}\nfor i1 < 2 {\n  %1 = load f32 p0[i0]\n}\n",
      "loop nest, invariant 1"},
