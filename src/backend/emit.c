@@ -60,6 +60,31 @@ static bool takes(const hn_backend *b, const hn_nest *n) {
     return true;
 }
 
+/* A body's nest as the target's kernels take it. */
+static hone_rc lower(hn_graph *g, hn_block body, const char *kind, const hn_emit_how *how, hn_arena *a, hn_nest **out,
+                     hone_err *err) {
+    hone_rc rc = hn_nest_lower(g, body, kind, a, out, err);
+    if (!rc && how->dialect->pairs) hn_nest_take_pairs(*out, (*out)->first);
+    return rc;
+}
+
+/* What every sketch has where products of pairs of bf16 are to be multiplied: by the instruction, or one by one. */
+#define PAIRS "pairs"
+static bool fit(const hn_sketch *s, hn_nest *n, const hn_machine *m, hn_knobs *out) {
+    if (!s->fits(n, m, out)) return false;
+    if (hn_nest_has_pairs(n) && out->n < HN_KNOBS_MAX)
+        out->knob[out->n++] = (hn_knob){.name = PAIRS, .n = 2, .value = {0, 1}, .model = m->pairs};
+    return true;
+}
+
+static bool apply(const hn_sketch *s, hn_nest *n, const hn_machine *m, const hn_knobs *k, const int64_t *setting,
+                  const char **why) {
+    bool has = k->n && !strcmp(k->knob[k->n - 1].name, PAIRS);
+    if (!s->apply(n, m, setting, why)) return false;
+    if (has && !setting[k->n - 1]) hn_nest_part_pairs(n, n->first);
+    return true;
+}
+
 /* One try: lowered, scheduled, checked, written. E_UNSUPPORTED: another sketch may do. */
 static hone_rc emit_with(hn_graph *g, hn_block body, const char *kind, const char *name, const hn_emit_how *how,
                          const hn_sketch *s, hn_arena *a, hn_kernel_code *out, hone_err *err) {
@@ -70,13 +95,14 @@ static hone_rc emit_with(hn_graph *g, hn_block body, const char *kind, const cha
     int64_t setting[HN_KNOBS_MAX] = {0};
     char text[HN_SKETCH_TEXT_MAX];
     const char *why = "";
-    hone_rc rc = hn_nest_lower(g, body, kind, a, &n, err);
+    hone_rc rc = lower(g, body, kind, how, a, &n, err);
     if (rc) return rc;
-    bool fits = s->fits(n, &how->machine, &knobs);
+    bool fits = fit(s, n, &how->machine, &knobs);
     if (!fits) return hn_fail(err, how->schedule ? HONE_E_INPUT : HONE_E_UNSUPPORTED, "'%s' does not fit", s->name);
     if ((rc = hn_sketch_read(how->schedule ? how->schedule : s->name, s, &knobs, setting, err))) return rc;
     code.in_place = in_place(n, g, body);
-    if (!s->apply(n, &how->machine, setting, &why)) return hn_fail(err, HONE_E_UNSUPPORTED, "%s: %s", s->name, why);
+    if (!apply(s, n, &how->machine, &knobs, setting, &why))
+        return hn_fail(err, HONE_E_UNSUPPORTED, "%s: %s", s->name, why);
     if (b->sum_block) hn_nest_block_sums(n, b->sum_block);
     if (!takes(b, n)) return hn_fail(err, HONE_E_UNSUPPORTED, "backend '%s' takes no such nest", b->name);
     if (n->repeats) code.in_place = 0;
@@ -136,10 +162,10 @@ size_t hn_emit_sketches(hn_graph *g, hn_block body, const char *kind, const hn_e
         if (!whole.beside || whole.first) count++;
         if (!whole.beside) return count;
     }
-    if (!b->print || hn_nest_lower(g, body, kind, a, &n, &ignored)) return count;
+    if (!b->print || lower(g, body, kind, how, a, &n, &ignored)) return count;
     for (size_t i = 0; b->sketches[i] && count < room; i++) {
         list[count] = (hn_sketch_fit){.sketch = b->sketches[i]};
-        if (b->sketches[i]->fits(n, &how->machine, &list[count].knobs)) count++;
+        if (fit(b->sketches[i], n, &how->machine, &list[count].knobs)) count++;
     }
     if (whole.beside && !whole.first && count < room) list[count++] = whole;
     return count;

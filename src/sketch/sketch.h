@@ -14,7 +14,7 @@
 #include "nest/machine.h"
 #include "nest/nest.h"
 
-enum { HN_KNOBS_MAX = 9, HN_KNOB_VALUES_MAX = 16, HN_SKETCH_TEXT_MAX = 200 };
+enum { HN_KNOBS_MAX = 10, HN_KNOB_VALUES_MAX = 16, HN_SKETCH_TEXT_MAX = 200 };
 typedef struct hn_knob {
     const char *name; /* [a-z_]+, static */
     int n;

@@ -128,7 +128,11 @@ static void update_value(hn_c *c, const hn_stmt *s, hn_str *out, const char *to,
         hn_c_operand(c, &a, x->arg[0], vector, "l");
         hn_c_operand(c, &b, x->arg[1], vector, "l");
         bool fma = c->fma && (t == HONE_F32 || t == HONE_F64);
-        if (x->bytes)
+        hn_c_pair(c, &a, x->pairs, vector);
+        hn_c_pair(c, &b, x->pairs, vector);
+        if (x->pairs == HN_PAIRS_BOTH)
+            hn_c_pairs(c, out, to, a.text, b.text, vector);
+        else if (x->bytes)
             hn_c_bytes(c, out, to, a.text, b.text, vector);
         else if (fma && vector)
             hn_str_addf(out, "hnk_fma_%s_x%d(%s, %s, %s)", hn_dtype_of(t)->text, c->width, a.text, b.text, to);

@@ -140,6 +140,10 @@ bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
 /* nest_c_bytes.c: a product of words' bytes onto a sum */
 void hn_c_bytes(hn_c *c, hn_str *out, const char *sum, const char *a, const char *b, bool vector);
 
+/* nest_c_pairs.c: a product of words' two bf16 onto a sum; one of the two as f32. */
+void hn_c_pairs(hn_c *c, hn_str *out, const char *sum, const char *a, const char *b, bool vector);
+void hn_c_pair(hn_c *c, hn_str *operand, hn_pairs which, bool vector);
+
 /* nest_c_round.c: of a vector of floats, the function beside the kernel (c->folds); false: it has none. */
 bool hn_c_round(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a); /* floor, ceil, round, trunc, sign */
 /* Likewise for functions of two vectors: rem, mod. */

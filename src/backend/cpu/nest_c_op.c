@@ -130,12 +130,33 @@ static void call_function(hn_str *out, const char *function, hone_dtype t, int w
     hn_str_addf(out, "hnk_%s_%s_x%d(%s%s%s)", function, hn_c_lane(t), width, a[0], a[1] ? ", " : "", a[1] ? a[1] : "");
 }
 
+/* Of words' bf16: the sum of both products, or one of them. */
+static void pairs(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3], bool vector) {
+    char none[32] = "0";
+    if (vector) snprintf(none, sizeof none, "(hnk_f32_x%d){0}", c->width);
+    if (x->pairs == HN_PAIRS_BOTH) {
+        hn_c_pairs(c, out, none, arg[0], arg[1], vector);
+        return;
+    }
+    for (int k = 0; k < 2; k++) {
+        hn_str operand = {0};
+        hn_str_add(&operand, arg[k]);
+        hn_c_pair(c, &operand, x->pairs, vector);
+        hn_str_addf(out, "%s%s", k ? " * " : "", operand.text ? operand.text : "0");
+        hn_str_free(&operand);
+    }
+}
+
 void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]) {
     hone_dtype from = c->n->sv[x->arg[0]].dtype;
     const hn_dtype_info *t = hn_dtype_of(x->dtype);
     if (special(c, out, x, from, arg)) return;
     if (x->bytes) {
         hn_c_bytes(c, out, "0", arg[0], arg[1], false);
+        return;
+    }
+    if (x->pairs) {
+        pairs(c, out, x, arg, false);
         return;
     }
     hn_str s = {0};
@@ -265,6 +286,7 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
         hn_c_bytes(c, out, none, a[0], a[1], true);
         return true;
     }
+    if (x->pairs) return pairs(c, out, x, a, true), true;
     if (infix && (is_float || x->op != HN_OP_DIV)) {
         hn_str_addf(out, "%s %s %s", a[0], infix, a[1]);
         return true;
