@@ -83,11 +83,21 @@ static hn_pass_how how_to_pass(const hn_library *l) {
     return how;
 }
 
+/* Weights stay in 16 bits: in pairs, where every target multiplies these. */
+static hn_layout_facts how_to_keep_halves(const hn_library *l, const hn_layout_facts *layout) {
+    bool pairs = l->n_target > 0;
+    for (uint32_t t = 0; t < l->n_target; t++) pairs &= l->target[t]->pairs;
+    hn_layout_facts f = layout ? *layout : pairs ? hn_usual_layout : (hn_layout_facts){0};
+    f.halves = true;
+    f.pairs = pairs;
+    return f;
+}
+
 static hone_rc run_passes(hn_library *l, hone_err *err) {
     double start_s = hn_now_s();
     hn_pass_how how = how_to_pass(l);
-    hn_layout_facts halves = how.layout ? *how.layout : (hn_layout_facts){0};
-    if (l->precision.n_halves) halves.halves = true, how.layout = &halves; /* weights stay in 16 bits */
+    hn_layout_facts halves = how_to_keep_halves(l, how.layout);
+    if (l->precision.n_halves) how.layout = &halves;
     hone_rc rc = HONE_OK;
     for (uint32_t v = 0; v < l->n_version && !rc; v++) {
         rc = hn_progress(l, "passes", v, l->n_version, err);

@@ -23,6 +23,12 @@ bool hn_multiplies_bytes(const hn_graph *g, const hn_node *n) {
            hn_type_of(g, n->out[0])->dtype == HONE_I32;
 }
 
+bool hn_multiplies_halves(const hn_graph *g, const hn_node *n) {
+    const hn_tensor *w = hn_const_of(g, n->in[1]);
+    return w && w->dtype == HONE_BF16 && hn_type_of(g, n->in[0])->dtype == HONE_BF16 &&
+           hn_type_of(g, n->out[0])->dtype == HONE_F32;
+}
+
 /* (bytes - zero) * scale. */
 typedef struct quantised {
     hn_val bytes;

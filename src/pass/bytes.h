@@ -10,6 +10,10 @@ enum { HN_WORD = 4 };
 /* A contraction or convolution of unsigned bytes and constant signed ones, with sums in 32 bits? */
 bool hn_multiplies_bytes(const hn_graph *g, const hn_node *n);
 
+/* A contraction or convolution of bf16 and constant ones, with sums in f32? Steps of a sum that lie in one word. */
+bool hn_multiplies_halves(const hn_graph *g, const hn_node *n);
+enum { HN_PAIR = 2 };
+
 /* Where the columns of a product's weights are, and what it sums over: of the weights, of the other operand. */
 typedef struct hn_byte_form {
     size_t axis, sum, x_sum;

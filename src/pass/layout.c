@@ -111,11 +111,19 @@ static const hn_tensor *constant_of(hn_rewriter *r, hn_val v) {
     return all;
 }
 
+/* Products of bf16 that become ones of pairs, of windows on the image as it is. */
+static bool multiplies_pairs(const hn_rewriter *r, const hn_node *n) {
+    const hn_tensor *w = hn_const_of(r->g, n->in[1]);
+    return r->layout && r->layout->pairs && hn_multiplies_halves(r->g, n) && w->rank > 2 && w->dim[0] >= WIDE &&
+           hn_attr_i(n, HN_A_GROUPS, 1) == 1 && all_are(n, HN_A_INFLATE, w->rank - 2u, 1);
+}
+
 static const hn_tensor *weights_of(hn_rewriter *r, const hn_node *n) {
     const hn_tensor *w = constant_of(r, n->in[1]);
     const hn_type *x = hn_type_of(r->g, n->in[0]);
     bool floats = w && w->dtype == HONE_F32 && x->dtype == HONE_F32;
-    if (!hn_multiplies_bytes(r->g, n) && (!floats || hn_type_of(r->g, n->out[0])->dtype != HONE_F32)) return NULL;
+    floats = floats && hn_type_of(r->g, n->out[0])->dtype == HONE_F32;
+    if (!hn_multiplies_bytes(r->g, n) && !floats && !multiplies_pairs(r, n)) return NULL;
     if (x->rank < 3 || x->rank > SPATIAL_MAX + 2 || !hn_tensor_n(w) || hn_attr_i(n, HN_A_CHANNELS_LAST, 0)) return NULL;
     return has_lanes(w, hn_attr_i(n, HN_A_GROUPS, 1)) ? w : NULL;
 }
@@ -331,7 +339,7 @@ static hn_val rule(hn_rewriter *r, const hn_node *n) {
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
     layout s = {.sinking = {is_mine}};
     if (!ctx->layout->channels_last) return HONE_OK;
-    hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = &s};
+    hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .layout = ctx->layout, .arg = &s};
     hn_rewrite(&r, rule);
     ctx->n_rewrites += r.n_rewrites;
     if (r.n_rewrites) hn_sweep(g);

@@ -1,12 +1,12 @@
 /* pass/pack.c — constant matrices that contractions read are stored in panels.
  *
- * A matrix of [K, N] (or [N, K]) becomes the constant [N/16, K, 16], of bytes [N/16, K/4, 16, 4] (nest/words.c),
- * padded with zeros, and movements that give the matrix back; several matrices in one tensor (heads, experts) become
- * panels one after the other. Fusion takes the movements into the kernel, where they are index arithmetic; register
- * tiles of any number of vectors then walk memory in its order, one stream per 16 columns (Goto and van de Geijn 2008,
- * "Anatomy of high-performance matrix multiplication", section 4: the packed operand). One row of results gains as much
- * as many: a few streams come from memory as fast as it delivers, lines side by side at half that. Exact: no value
- * changes.
+ * A matrix of [K, N] (or [N, K]) becomes the constant [N/16, K, 16], of bytes [N/16, K/4, 16, 4], of bf16 [N/16, K/2,
+ * 16, 2] where these are multiplied in pairs (nest/words.c; an odd K is filled with zeros), padded with zeros, and
+ * movements that give the matrix back; several matrices in one tensor (heads, experts) become panels one after the
+ * other. Fusion takes the movements into the kernel, where they are index arithmetic; register tiles of any number of
+ * vectors then walk memory in its order, one stream per 16 columns (Goto and van de Geijn 2008, "Anatomy of
+ * high-performance matrix multiplication", section 4: the packed operand). One row of results gains as much as many: a
+ * few streams come from memory as fast as it delivers, lines side by side at half that. Exact: no value changes.
  */
 #include "pass/pack.h"
 #include "base/err.h"
@@ -21,7 +21,8 @@ enum { ELEMENTS_MIN = 4096, ROWS_MIN = 8 };
 typedef struct matrix {
     const hn_tensor *t;
     size_t n, k;   /* which dimension is the result's, which is summed over; the others count matrices */
-    int64_t word;  /* neighbouring steps of the sum that lie together: a word of bytes, else 1 */
+    int64_t word;  /* neighbouring steps of the sum that lie together: a word of bytes or bf16, else 1 */
+    int64_t fill;  /* zeros behind the steps, for whole words of bf16 */
     int64_t width; /* columns of a panel */
 } matrix;
 
@@ -45,15 +46,15 @@ static bool may_copy(const hn_rewriter *r, hn_val v) {
 
 /* The second input: constant matrices, one dimension summed over, another one in the result alone, all others in
  * everything. */
-static bool matrix_of(const hn_graph *g, const hn_node *node, int64_t width, matrix *m) {
+static bool matrix_of(const hn_graph *g, const hn_node *node, const hn_layout_facts *layout, matrix *m) {
     const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *rhs = hn_attr_get(node, HN_A_RHS),
                   *out = hn_attr_get(node, HN_A_OUT);
     size_t n_sum = 0, n_free = 0;
     m->t = hn_const_of(g, node->in[1]);
-    m->width = width;
+    m->width = layout->panel;
     if (!m->t || m->t->rank < 2 || m->t->rank + 2u > HN_RANK_MAX) return false;
-    if (m->t->dtype != HONE_F32 && !hn_multiplies_bytes(g, node)) return false;
-    m->word = m->t->dtype == HONE_F32 ? 1 : HN_WORD;
+    m->word = hn_word_of(g, node, layout);
+    if (!m->word) return false;
     if (hn_tensor_n(m->t) < ELEMENTS_MIN || hn_const_of(g, node->in[0])) return false;
     for (uint32_t i = 0; i < rhs->n; i++) {
         bool left = hn_label_place(lhs, rhs->ints[i]) >= 0, kept = hn_label_place(out, rhs->ints[i]) >= 0;
@@ -61,8 +62,35 @@ static bool matrix_of(const hn_graph *g, const hn_node *node, int64_t width, mat
         if (!kept) m->k = i, n_sum++;
         if (!left) m->n = i, n_free++;
     }
-    if (n_sum != 1 || n_free != 1 || m->t->dim[m->k] % m->word) return false;
-    return m->t->dim[m->n] >= width;
+    if (n_sum != 1 || n_free != 1) return false;
+    m->fill = m->t->dim[m->k] % m->word ? m->word - m->t->dim[m->k] % m->word : 0;
+    return m->t->dim[m->n] >= m->width && (!m->fill || m->word == HN_PAIR);
+}
+
+int64_t hn_word_of(const hn_graph *g, const hn_node *n, const hn_layout_facts *layout) {
+    if (hn_multiplies_bytes(g, n)) return HN_WORD;
+    if (layout->pairs && hn_multiplies_halves(g, n)) return HN_PAIR;
+    const hn_tensor *w = hn_const_of(g, n->in[1]);
+    return w && w->dtype == HONE_F32;
+}
+
+const hn_tensor *hn_filled(hn_graph *g, const hn_tensor *t, size_t axis, int64_t by) {
+    int64_t dim[HN_RANK_MAX], from[HN_RANK_MAX], to[HN_RANK_MAX];
+    hn_tensor *out = HN_NEW(&g->arena, hn_tensor);
+    memcpy(dim, t->dim, t->rank * sizeof *dim);
+    dim[axis] += by;
+    if (!out || !hn_tensor_new(&g->arena, t->dtype, t->rank, dim, out)) return NULL;
+    hn_strides(t, from);
+    hn_strides(out, to);
+    hn_copy_box(hn_dtype_of(t->dtype)->size_b, t->rank, t->dim, out->data, to, t->data, from);
+    return out;
+}
+
+hn_val hn_fill_halves(hn_rewriter *r, hn_val x, size_t axis, int64_t by) {
+    const hn_node *cast = hn_def_op(r->g, x, HN_OP_CAST);
+    hn_val from = cast ? cast->in[0] : x;
+    from = hn_pad_axis(&r->b, from, (int64_t)axis, hn_lit(&r->b, 0), hn_lit(&r->b, by), 0);
+    return cast ? hn_cast(&r->b, from, HONE_BF16) : from;
 }
 static int16_t form_of(const matrix *m) { return (int16_t)(m->n * HN_RANK_MAX + m->k + 1); }
 
@@ -113,10 +141,11 @@ static hn_val unpacked(hn_builder *b, const matrix *m, hn_val panels) {
     return hn_slice_axis(b, x, m->n, hn_lit(b, 0), hn_lit(b, m->t->dim[m->n]), 1);
 }
 
-static void count_reader(const hn_graph *g, hn_block b, const hn_node *node, int64_t width, readers *all) {
+static void count_reader(const hn_graph *g, hn_block b, const hn_node *node, const hn_layout_facts *layout,
+                         readers *all) {
     matrix m;
     if (node->op == HN_OP_GATHER) all[node->in[0]].lookups++;
-    if (node->op != HN_OP_CONTRACT || !matrix_of(g, node, width, &m)) return;
+    if (node->op != HN_OP_CONTRACT || !matrix_of(g, node, layout, &m)) return;
     readers *x = &all[node->in[1]];
     bool first = !x->contractions++;
     x->form = (int16_t)(first || (x->form == form_of(&m) && x->block == b) ? form_of(&m) : -1);
@@ -126,12 +155,19 @@ static void count_reader(const hn_graph *g, hn_block b, const hn_node *node, int
 static hn_val pack_matrix(hn_rewriter *r, const hn_node *node) {
     matrix m;
     hn_tensor panels;
-    if (!may_copy(r, node->in[1]) || !matrix_of(r->g, node, r->layout->panel, &m)) return HN_KEEP;
+    if (!may_copy(r, node->in[1]) || !matrix_of(r->g, node, r->layout, &m)) return HN_KEEP;
     const hn_node n = *node;
+    hn_val from = n.in[0];
+    if (m.fill) {
+        const hn_attr *lhs = hn_attr_get(&n, HN_A_LHS), *rhs = hn_attr_get(&n, HN_A_RHS);
+        m.t = hn_filled(r->g, m.t, m.k, m.fill);
+        if (!m.t) return HN_KEEP;
+        from = hn_fill_halves(r, from, (size_t)hn_label_place(lhs, rhs->ints[m.k]), m.fill);
+    }
     readers *x = (readers *)r->arg + n.in[1];
     if (!x->panels && !make_panels(r->g, &m, &panels)) return HN_KEEP;
     if (!x->panels) x->panels = hn_const(&r->b, &panels);
-    const hn_val in[] = {n.in[0], unpacked(&r->b, &m, x->panels)}; /* each its own movements: they go into its kernel */
+    const hn_val in[] = {from, unpacked(&r->b, &m, x->panels)}; /* each its own movements: they go into its kernel */
     return hn_emit(r->g, r->b.b, HN_OP_CONTRACT, 2, in, n.n_attr, n.attr, 1);
 }
 
@@ -208,7 +244,7 @@ static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
     if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory in pass 'pack'");
     for (hn_block b = 0; b < g->n_block; b++) {
         for (uint32_t k = 0; k < g->block[b].n_node; k++)
-            count_reader(g, b, &g->node[g->block[b].node[k]], ctx->layout->panel, all);
+            count_reader(g, b, &g->node[g->block[b].node[k]], ctx->layout, all);
         find_scores(g, b, all);
     }
     hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .layout = ctx->layout, .arg = all};

@@ -1,9 +1,9 @@
 /* pass/pack_conv.c — constant weights of convolutions that have their channels last, as their kernels walk them.
  *
  * Weights [groups * M, C, kernel...] become [groups, M/16, kernel..., C, 16] (of bytes [groups, M/16, kernel..., C/4,
- * 16, 4]), padded with zeros that nobody reads, or, where every channel has its own, [kernel..., C]; movements give
- * them back and are index arithmetic in the kernel. A vector of result channels is contiguous then, and so are the
- * steps of the reduction.
+ * 16, 4], of bf16 in pairs [groups, M/16, kernel..., C/2, 16, 2]), padded with zeros that nobody reads, or, where every
+ * channel has its own, [kernel..., C]; movements give them back and are index arithmetic in the kernel. A vector of
+ * result channels is contiguous then, and so are the steps of the reduction.
  */
 #include "pass/bytes.h"
 #include "pass/pack.h"
@@ -14,23 +14,27 @@ typedef struct weights {
     const hn_tensor *t;
     int64_t groups, per_group, channels, taps;
     size_t spatial;
-    int64_t word;  /* neighbouring channels that lie together: a word of bytes, else 1 */
+    int64_t word;  /* neighbouring channels that lie together: a word of bytes or bf16, else 1 */
+    int64_t fill;  /* channels of zeros, for whole words of bf16 */
     int64_t width; /* result channels of a panel */
 } weights;
 
 static bool read_weights(const hn_rewriter *r, const hn_node *n, weights *w) {
     w->t = hn_const_of(r->g, n->in[1]);
     if (!w->t || !hn_attr_i(n, HN_A_CHANNELS_LAST, 0) || !hn_tensor_n(w->t)) return false;
-    if (w->t->dtype != HONE_F32 && !hn_multiplies_bytes(r->g, n)) return false;
+    w->word = hn_word_of(r->g, n, r->layout);
+    if (!w->word || (w->word == HN_PAIR && hn_attr_i(n, HN_A_GROUPS, 1) != 1)) return false;
     if (w->t->rank < 3 || w->t->rank + 3u > HN_RANK_MAX) return false;
     w->groups = hn_attr_i(n, HN_A_GROUPS, 1);
     w->per_group = w->t->dim[0] / w->groups;
     w->channels = w->t->dim[1];
     w->spatial = w->t->rank - 2u;
-    w->word = w->t->dtype == HONE_F32 ? 1 : HN_WORD;
     w->width = r->layout->panel;
     w->taps = 1;
     for (size_t i = 0; i < w->spatial; i++) w->taps *= w->t->dim[i + 2];
+    w->fill = w->word == HN_PAIR ? w->channels % HN_PAIR : 0;
+    if (w->fill && !(w->t = hn_filled(r->g, w->t, 1, w->fill))) return false;
+    w->channels += w->fill;
     return w->channels % w->word == 0;
 }
 
@@ -101,7 +105,8 @@ hn_val hn_pack_conv(hn_rewriter *r, const hn_node *node) {
     weights w;
     if (!read_weights(r, node, &w)) return HN_KEEP;
     const hn_node n = *node;
-    const hn_val in[] = {n.in[0], w.per_group == 1 && w.channels == 1 ? own_weights(r, &w) : panelled(r, &w),
+    const hn_val x = w.fill ? hn_fill_halves(r, n.in[0], hn_rank(&r->b, n.in[0]) - 1, w.fill) : n.in[0];
+    const hn_val in[] = {x, w.per_group == 1 && w.channels == 1 ? own_weights(r, &w) : panelled(r, &w),
                          n.n_in > 2 ? n.in[2] : 0};
     return hn_emit(r->g, r->b.b, HN_OP_CONV, n.n_in, in, n.n_attr, n.attr, 1);
 }

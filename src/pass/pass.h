@@ -16,6 +16,7 @@ typedef struct hn_layout_facts {
     int64_t panel;        /* columns of a panel of packed weights; 0: constant matrices stay as they are */
     bool channels_last;   /* the channels of images lie next to each other */
     bool halves;          /* products take f16 and bf16 as they are; else they are of f32, behind casts */
+    bool pairs;           /* constant weights of bf16 lie in pairs along what is summed over, for products of both */
     bool many_processors; /* few queries over many keys take the keys in parts (split_keys.c) */
 } hn_layout_facts;
 extern const hn_layout_facts hn_usual_layout; /* src/pass/driver.c; of CPUs */

@@ -130,22 +130,48 @@ def to_bf16(x):
     return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view("f4")
 
 
-@pytest.mark.parametrize("target", ["generic", "native"])
-def test_bf16(fitted, tmp_path, target):
-    """Both operands are rounded once, to even where they lie between two (257, 259 …); sums are of f32: exact, as these fit."""
+def has_pairs():
+    """Does this processor multiply pairs of bf16?"""
+    with open("/proc/cpuinfo") as f:
+        return "avx512_bf16" in f.read()
+
+
+def with_rates(folder, bf16):
+    """An environment in which this machine was measured: f32 multiply-adds at 1e11 a second, pairs of bf16 as told. `cc` makes a program that says so."""
+    cc = folder / "cc"
+    cc.write_text("#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n"
+                  f"printf '#!/bin/sh\\necho f32_flops 1e11\\necho bf16_flops {bf16}\\n' > \"$2\"\nchmod +x \"$2\"\n")
+    cc.chmod(0o755)
+    env = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"))
+    said = subprocess.run([HONE, "doctor", "--measure", "--cc", str(cc), "--json"], env=env, capture_output=True, text=True)
+    assert json.loads(said.stdout)["device"]["bf16_flops"] == float(bf16), said.stderr
+    return env
+
+
+@pytest.mark.parametrize("target, rate", [("generic", None), ("native", None), ("native", "2e11"), ("native", "5e10"), ("x86-64-v4-vnni", "2e11")])
+def test_bf16(fitted, tmp_path, target, rate):
+    """Both operands are rounded once, to even where they lie between two (257, 259 …); sums are of f32: exact, as these fit. Pairs are multiplied by
+    the instruction where that is faster."""
+    if rate and not has_pairs():
+        pytest.skip("this processor has no AVX512_BF16")
+    env = with_rates(tmp_path, rate) if rate else None
     rng = np.random.default_rng(5)
-    w = {"c": rng.integers(-300, 300, (32, 16, 3, 3)).astype("f4"), "m": rng.integers(-300, 300, (640, 64)).astype("f4")}
+    w = {"c": rng.integers(-300, 300, (32, 16, 3, 3)).astype("f4"), "m": rng.integers(-300, 300, (641, 70)).astype("f4")}
     nodes = [h.make_node("Conv", ["a", "c"], ["y"], pads=[1, 1, 1, 1], name="conv"), h.make_node("MatMul", ["b", "m"], ["z"], name="fc")]
     info = h.make_tensor_value_info
-    g = h.make_graph(nodes, "g", [info("a", T.FLOAT, [1, 16, 6, 6]), info("b", T.FLOAT, [7, 640])],
-                     [info("y", T.FLOAT, [1, 32, 6, 6]), info("z", T.FLOAT, [7, 64])], [numpy_helper.from_array(v, k) for k, v in w.items()])
+    g = h.make_graph(nodes, "g", [info("a", T.FLOAT, [1, 16, 6, 6]), info("b", T.FLOAT, [7, 641])],
+                     [info("y", T.FLOAT, [1, 32, 6, 6]), info("z", T.FLOAT, [7, 70])], [numpy_helper.from_array(v, k) for k, v in w.items()])
     m = h.make_model(g, opset_imports=[h.make_opsetid("", 13)])
     m.ir_version = 8
     onnx.save(m, tmp_path / "m.onnx")
-    subprocess.run([HONE, "compile", "m.onnx", "-t", target, "--precision", "bf16", "-o", "half"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run([HONE, "compile", "m.onnx", "-t", target, "--precision", "bf16", "-o", "half"], cwd=tmp_path, check=True, capture_output=True, env=env)
     assert (tmp_path / "half.precision").read_text().count("type: bf16") == 2
-    assert "kind: bf16" in (tmp_path / "half.manifest").read_text()
-    a, b = (np.where(rng.random(n) < 0.2, rng.integers(257, 300, n), rng.integers(-3, 4, n)).astype("f4") for n in ((1, 16, 6, 6), (7, 640)))
+    manifest = (tmp_path / "half.manifest").read_text()
+    assert "kind: bf16" in manifest and "differs" not in manifest
+    if rate:
+        assert manifest.count(" pairs=1") == 2 * (target == "native" and rate == "2e11"), manifest
+        assert manifest.count(" pairs=0") == 2 * (target == "native" and rate == "5e10"), manifest
+    a, b = (np.where(rng.random(n) < 0.2, rng.integers(257, 300, n), rng.integers(-3, 4, n)).astype("f4") for n in ((1, 16, 6, 6), (7, 641)))
     got = hone.load(str(tmp_path / "half.so"), threads=1).run({"a": a, "b": b})
     assert (to_bf16(w["m"]) != w["m"]).any() and (to_bf16(b) != b).any()
     exact = to_bf16(b).astype("f8") @ to_bf16(w["m"]).astype("f8")

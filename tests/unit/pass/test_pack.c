@@ -1,7 +1,9 @@
-/* Pass pack: the panels give back the matrix, bit by bit, in both orders and with a last panel that is not full. */
+/* Pass pack: the panels give back the matrix, bit by bit, in both orders and with a last panel that is not full; those
+ * of pairs of bf16 have neighbours along the sum side by side, zeros behind an odd number of them. */
 #include "ir/build.h"
 #include "ir/interp.h"
 #include "pass/pass.h"
+#include "pass/rewrite.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -102,7 +104,103 @@ static void check(size_t i, int64_t width) {
     hn_graph_free(g);
 }
 
+/* -- pairs of bf16 */
+static const struct {
+    const char *name;
+    bool conv, columns_first, packed; /* conv: of 3 x 3, columns are results and depth channels */
+    int64_t depth, columns;
+} pairs[] = {
+    {"whole", false, false, true, 64, 64},
+    {"columns_first", false, true, true, 64, 70},
+    {"odd_depth", false, false, true, 129, 70},
+    {"odd_depth_columns_first", false, true, true, 129, 48},
+    {"small_stays", false, false, false, 33, 64},
+    {"conv", true, true, true, 16, 48},
+    {"conv_of_odd_channels", true, true, true, 9, 70},
+};
+
+/* The place of column c, step k, in panels of 16; taps: of a window. */
+static int64_t place(int64_t depth, int64_t taps, int64_t c, int64_t tap, int64_t k) {
+    int64_t words = (depth + 1) / 2;
+    return ((c / 16 * taps + tap) * words + k / 2) * 32 + c % 16 * 2 + k % 2;
+}
+
+static hn_graph *make_pairs(size_t i, hn_tensor *w) {
+    hn_graph *g = hn_graph_new();
+    hn_builder b = {g, 0};
+    int64_t depth = pairs[i].depth, columns = pairs[i].columns;
+    bool turned = pairs[i].columns_first, conv = pairs[i].conv;
+    const int64_t shape[] = {turned ? columns : depth, turned ? depth : columns, 3, 3}, one[] = {1, 1};
+    const int64_t lhs[] = {0, 1}, rhs[] = {turned ? 2 : 1, turned ? 1 : 2}, out[] = {0, 2};
+    hn_type x = {.dtype = HONE_F32, .rank = 2, .dim = {hn_lit(&b, 3), hn_lit(&b, depth)}};
+    if (conv) x = (hn_type){HONE_F32, 4, {hn_lit(&b, 1), hn_lit(&b, 5), hn_lit(&b, 4), hn_lit(&b, depth)}};
+    hn_dim side[] = {hn_lit(&b, 1), hn_lit(&b, 1)};
+    hn_attr attr[] = {{.id = HN_A_DTYPE, .kind = HN_K_DTYPE, .i = HONE_F32},
+                      {.id = HN_A_LOW, .kind = HN_K_DIMS, .n = 2, .dims = side},
+                      {.id = HN_A_HIGH, .kind = HN_K_DIMS, .n = 2, .dims = side},
+                      {.id = HN_A_STRIDE, .kind = HN_K_INTS, .n = 2, .ints = one},
+                      {.id = HN_A_DILATION, .kind = HN_K_INTS, .n = 2, .ints = one},
+                      {.id = HN_A_INFLATE, .kind = HN_K_INTS, .n = 2, .ints = one},
+                      {.id = HN_A_GROUPS, .kind = HN_K_INT, .i = 1},
+                      {.id = HN_A_CHANNELS_LAST, .kind = HN_K_INT, .i = 1}};
+    hn_tensor_new(&g->arena, HONE_BF16, conv ? 4 : 2, shape, w);
+    for (int64_t k = 0; k < hn_tensor_n(w); k++) hn_set_f(w, k, (double)(k * 7919 % 253) - 126);
+    hn_val in[] = {hn_cast(&b, hn_param(g, 0, "x", &x), HONE_BF16), hn_const(&b, w)};
+    hn_val y =
+        conv ? hn_emit(g, 0, HN_OP_CONV, 2, in, 8, attr, 1) : hn_contract(&b, in[0], in[1], lhs, rhs, 2, out, HONE_F32);
+    hn_result(g, 0, y, "y");
+    return g;
+}
+
+/* The constant of so many dimensions; NULL. */
+static const hn_tensor *constant_of_rank(const hn_graph *g, size_t rank) {
+    for (uint32_t k = 0; k < g->block[0].n_node; k++) {
+        const hn_node *n = &g->node[g->block[0].node[k]];
+        const hn_tensor *t = n->op == HN_OP_CONST ? hn_const_of(g, n->out[0]) : NULL;
+        if (t && t->rank == rank) return t;
+    }
+    return NULL;
+}
+
+static bool in_pairs(size_t i, const hn_tensor *panels, const hn_tensor *w) {
+    int64_t depth = pairs[i].depth, taps = pairs[i].conv ? 9 : 1;
+    bool fine = panels && panels->dtype == HONE_BF16 && panels->dim[panels->rank - 1] == 2;
+    for (int64_t c = 0; fine && c < pairs[i].columns; c++)
+        for (int64_t tap = 0; tap < taps; tap++)
+            for (int64_t k = 0; k < depth + depth % 2; k++) {
+                int64_t from = pairs[i].columns_first ? (c * depth + k) * taps + tap : k * pairs[i].columns + c;
+                double want = k < depth ? hn_get_f(w, from) : 0;
+                fine &= hn_get_f(panels, place(depth, taps, c, tap, k)) == want;
+            }
+    return fine;
+}
+
+static void check_pairs(size_t i, bool in_layout) {
+    const hn_layout_facts layout = {.panel = 16, .channels_last = true, .halves = true, .pairs = in_layout};
+    hn_arena a = {0};
+    hn_tensor x, w, before, after;
+    hone_err err = {0};
+    unsigned have = HN_FACT_FOLDED;
+    hn_graph *g = make_pairs(i, &w);
+    const int64_t matrix[] = {3, pairs[i].depth}, image[] = {1, 5, 4, pairs[i].depth};
+    hn_tensor_new(&a, HONE_F32, pairs[i].conv ? 4 : 2, pairs[i].conv ? image : matrix, &x);
+    for (int64_t k = 0; k < hn_tensor_n(&x); k++) ((float *)x.data)[k] = (float)(k * 31 % 57) / 8;
+    hone_rc rc = hn_interpret(g, &x, &a, &before, NULL, &err);
+    if (!rc) rc = hn_run_pass(g, hn_pass_named("pack"), (hn_pass_how){.layout = &layout}, &have, NULL, &err);
+    if (!rc) rc = hn_verify(g, &err);
+    if (!rc) rc = hn_interpret(g, &x, &a, &after, NULL, &err);
+    const hn_tensor *panels = constant_of_rank(g, pairs[i].conv ? 7 : 4);
+    ok(!rc && hn_tensor_compare(&after, &before, (hn_match_rule){0, 0}).same, "pack/pairs_%s_%d: %s", pairs[i].name,
+       in_layout, err.text);
+    ok(in_layout && pairs[i].packed ? in_pairs(i, panels, &w) : !panels, "pack/pairs_%s_%d_form", pairs[i].name,
+       in_layout);
+    hn_arena_free(&a);
+    hn_graph_free(g);
+}
+
 int main(void) {
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        for (int in_layout = 0; in_layout < 2; in_layout++) check_pairs(i, in_layout);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int64_t width = 0; width <= 16; width += 8)
             if (width != 8 || cases[i].packed) check(i, width);
