@@ -39,6 +39,8 @@ bool hn_runs_here(const hn_dialect *d) {
     return !d->processor || (family && d->rank <= hn_device_rank());
 }
 
+bool hn_takes_pairs(const hn_dialect *d) { return d->pairs || (d->fma && !d->backend->layout); }
+
 const hn_dialect *hn_dialect_for_pairs(void) {
     const hn_dialect *d;
     for (size_t i = 0; (d = hn_dialect_at(i)); i++)

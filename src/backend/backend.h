@@ -154,6 +154,9 @@ const hn_dialect *hn_dialect_at(size_t i);    /* of all backends, one after the 
 const hn_dialect *hn_dialect_named(const char *name);
 
 bool hn_runs_here(const hn_dialect *d); /* does this machine's processor run its code? */
+/* Do weights of bf16 lie in pairs for it: multiplied by an instruction, or one by one by multiply-adds of f32? Without,
+ * products of bf16 have no tiles. */
+bool hn_takes_pairs(const hn_dialect *d);
 /* The target that `native` is for models with products of bf16: one with an instruction for their pairs. NULL: this
  * machine has none, they take the usual one. */
 const hn_dialect *hn_dialect_for_pairs(void);

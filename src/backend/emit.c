@@ -64,16 +64,18 @@ static bool takes(const hn_backend *b, const hn_nest *n) {
 static hone_rc lower(hn_graph *g, hn_block body, const char *kind, const hn_emit_how *how, hn_arena *a, hn_nest **out,
                      hone_err *err) {
     hone_rc rc = hn_nest_lower(g, body, kind, a, out, err);
-    if (!rc && how->dialect->pairs) hn_nest_take_pairs(*out, (*out)->first);
+    if (!rc && hn_takes_pairs(how->dialect)) hn_nest_take_pairs(*out, (*out)->first);
     return rc;
 }
 
-/* What every sketch has where products of pairs of bf16 are to be multiplied: by the instruction, or one by one. */
+/* What every sketch has where products of pairs of bf16 are to be multiplied: by the instruction, where the target has
+ * it, or one by one. */
 #define PAIRS "pairs"
-static bool fit(const hn_sketch *s, hn_nest *n, const hn_machine *m, hn_knobs *out) {
-    if (!s->fits(n, m, out)) return false;
+static bool fit(const hn_sketch *s, hn_nest *n, const hn_emit_how *how, hn_knobs *out) {
+    if (!s->fits(n, &how->machine, out)) return false;
     if (hn_nest_has_pairs(n) && out->n < HN_KNOBS_MAX)
-        out->knob[out->n++] = (hn_knob){.name = PAIRS, .n = 2, .value = {0, 1}, .model = m->pairs};
+        out->knob[out->n++] =
+            (hn_knob){.name = PAIRS, .n = how->dialect->pairs ? 2 : 1, .value = {0, 1}, .model = how->machine.pairs};
     return true;
 }
 
@@ -97,7 +99,7 @@ static hone_rc emit_with(hn_graph *g, hn_block body, const char *kind, const cha
     const char *why = "";
     hone_rc rc = lower(g, body, kind, how, a, &n, err);
     if (rc) return rc;
-    bool fits = fit(s, n, &how->machine, &knobs);
+    bool fits = fit(s, n, how, &knobs);
     if (!fits) return hn_fail(err, how->schedule ? HONE_E_INPUT : HONE_E_UNSUPPORTED, "'%s' does not fit", s->name);
     if ((rc = hn_sketch_read(how->schedule ? how->schedule : s->name, s, &knobs, setting, err))) return rc;
     code.in_place = in_place(n, g, body);
@@ -165,7 +167,7 @@ size_t hn_emit_sketches(hn_graph *g, hn_block body, const char *kind, const hn_e
     if (!b->print || lower(g, body, kind, how, a, &n, &ignored)) return count;
     for (size_t i = 0; b->sketches[i] && count < room; i++) {
         list[count] = (hn_sketch_fit){.sketch = b->sketches[i]};
-        if (fit(b->sketches[i], n, &how->machine, &list[count].knobs)) count++;
+        if (fit(b->sketches[i], n, how, &list[count].knobs)) count++;
     }
     if (whole.beside && !whole.first && count < room) list[count++] = whole;
     return count;

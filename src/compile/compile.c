@@ -83,10 +83,10 @@ static hn_pass_how how_to_pass(const hn_library *l) {
     return how;
 }
 
-/* Weights stay in 16 bits: in pairs, where every target multiplies these. */
+/* Weights stay in 16 bits: in pairs, where every target takes these. */
 static hn_layout_facts how_to_keep_halves(const hn_library *l, const hn_layout_facts *layout) {
     bool pairs = l->n_target > 0;
-    for (uint32_t t = 0; t < l->n_target; t++) pairs &= l->target[t]->pairs;
+    for (uint32_t t = 0; t < l->n_target; t++) pairs &= hn_takes_pairs(l->target[t]);
     hn_layout_facts f = layout ? *layout : pairs ? hn_usual_layout : (hn_layout_facts){0};
     f.halves = true;
     f.pairs = pairs;

@@ -72,8 +72,10 @@ static void choose(const built *b, const char *kind, const hn_emit_how *how, boo
     hn_arena_free(&a);
 }
 
+static const hn_dialect *target;
+
 static bool emit(const shape *s, bool plain, int way, const char *name, built *b, hn_str *source) {
-    const hn_dialect *d = hn_dialect_named("x86-64-v4-bf16");
+    const hn_dialect *d = target;
     hn_emit_how how = {.dialect = d, .machine = hn_machine_of(d, &(hone_device){.isa = ""})};
     const char *kind = s->conv ? "window" : "contract";
     char schedule[HN_SKETCH_TEXT_MAX];
@@ -97,7 +99,7 @@ static bool emit(const shape *s, bool plain, int way, const char *name, built *b
 
 /* The library's path in `so`. */
 static bool compile(const char *cc, const char *dir, const char *text, size_t n, char *so, size_t room) {
-    const hn_dialect *d = hn_dialect_named("x86-64-v4-bf16");
+    const hn_dialect *d = target;
     char c_path[300];
     const char *argv[40] = {cc, "-O1", "-w", "-shared", "-fPIC", "-o", so, c_path};
     int k = 8;
@@ -286,6 +288,38 @@ static void with_compiler(const char *cc, const char *dir, int cases, uint64_t s
     hn_str_free(&source);
 }
 
+/* -- a target without the instruction: the same panels, by multiply-adds */
+static void without(const char *name, const char *dir, int cases, uint64_t seed) {
+    hn_str source = {0};
+    char kernel[32], so_path[300];
+    bool good = true, said = true;
+    built b[CASES_LONG];
+    shape s[CASES_LONG];
+    target = hn_dialect_named(name);
+    rng = hn_rng_make(seed, 3);
+    hn_cpu_add_runtime(&source, "base convert scalar");
+    for (int i = 0; i < cases; i++) {
+        s[i] = random_shape(i), b[i] = (built){0};
+        snprintf(kernel, sizeof kernel, "q%d", i);
+        good &= emit(&s[i], i % 2, 0, kernel, &b[i], &source);
+        said &= good && strstr(b[i].code.schedule, "pairs=0");
+    }
+    ok(good && said && !strstr(source.text, "vdpbf16ps"), "pairs/%s_without_the_instruction", name);
+    void *so = good && hn_runs_here(target) && compile("cc", dir, source.text, source.n, so_path, sizeof so_path)
+                   ? dlopen(so_path, RTLD_NOW | RTLD_LOCAL)
+                   : NULL;
+    if (!hn_runs_here(target)) skip(1, "pairs/%s_as_interpreted: this processor does not run it", name);
+    if (hn_runs_here(target)) ok(so != NULL, "pairs/%s_compiles", name);
+    for (int i = 0; so && i < cases; i++) {
+        snprintf(kernel, sizeof kernel, "q%d", i);
+        ok(agrees(function(so, kernel), &b[i], &s[i], seed + (uint64_t)i), "pairs/%s_as_interpreted (%s)", name,
+           b[i].code.schedule);
+    }
+    if (so) dlclose(so);
+    for (int i = 0; i < cases; i++) hn_graph_free(b[i].g), hn_arena_free(&b[i].arena);
+    hn_str_free(&source);
+}
+
 /* -- which processors */
 static void test_choice(void) {
     const hone_device none = {.isa = ""}, quick = {.f32_flops = 1e11, .bf16_flops = 2e11},
@@ -301,6 +335,8 @@ static void test_choice(void) {
     snprintf(here.isa, sizeof here.isa, "generic");
     ok(!hn_machine_of(d, &here).pairs, "pairs/figures_of_another_machine_do_not_count");
     ok(!hn_dialect_named("native")->pairs, "pairs/native_is_the_usual_target");
+    ok(hn_takes_pairs(d) && hn_takes_pairs(other) && !hn_takes_pairs(hn_dialect_named("generic")),
+       "pairs/panels_of_targets_with_multiply_adds");
     ok(!hn_dialect_for_pairs() || hn_dialect_for_pairs() == d, "pairs/native_of_models_of_bf16");
 }
 
@@ -313,6 +349,8 @@ int main(void) {
     printf("# SEED=%llu\n", (unsigned long long)seed);
     test_choice();
     if (!ok(mkdtemp(dir), "pairs/folder")) return done_testing();
+    without("x86-64-v3", dir, cases, seed);
+    target = hn_dialect_named("x86-64-v4-bf16");
     with_compiler("cc", dir, cases, seed);
     char *clang = hn_which("clang");
     if (clang)
