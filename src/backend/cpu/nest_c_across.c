@@ -4,7 +4,7 @@
  * vectors of w strided elements each. It is written as w contiguous loads and a transposition by log2(w) rounds of
  * shuffles. Of floats each exchanges one bit of the row's number with one of the lane's (Eklundh, "A fast computer
  * method for matrix transposing", IEEE Trans. Computers C-21, 1972). Of bytes each takes the elements of two rows that
- * lie half of the rows apart in turns, which processors have an instruction for (a mask read byte by byte was a third
+ * lie half of the rows apart in turns, which processors have an instruction for (a mask read byte by byte was half
  * of the time of attention).
  */
 #include "backend/cpu/nest_c.h"

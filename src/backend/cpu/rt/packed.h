@@ -728,7 +728,7 @@ HNR_ALWAYS void hnr_packed_sum_2(const int8_t *low_q, const int8_t *up, float d,
         if (!full) first[g] = keep;
     }
 }
-/* Puts a tile's words in the order of their numbers in their blocks, which stand in the last byte of `at`. */
+/* Puts a tile's words in the order of their numbers in their blocks, the last three bits of `at`. */
 HNR_ALWAYS void hnr_order_few(const hnr_few *in, int64_t n, hnr_few *out, int32_t from[9]) {
     int32_t next[8] = {0}, sum = 0;
     for (int64_t i = 0; i < n; i++) next[in[i].at & 7]++;
@@ -867,7 +867,7 @@ HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows,
 /* --- floats to bytes -------------------------------------------------------------------------------------------------
  */
 
-/* The bits of 32 absolute values: floats that are not negative are ordered as their bits. */
+/* The bits of a vector's absolute values: floats that are not negative are ordered as their bits. */
 HNR_ALWAYS hnr_li hnr_p_size(const float *x) { return (hnr_li)(*(const hnr_lu_any *)(const void *)x & 0x7fffffff); }
 HNR_ALWAYS hnr_li hnr_p_larger(hnr_li a, hnr_li b) {
 #if defined(__clang__)
