@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { TOKENS = 8 }; /* HNR_ATTEND_TOKENS */
+enum { TOKENS = 8, SPAN_KEYS = 128 }; /* HNR_ATTEND_TOKENS, HNR_ATTEND_KEYS */
 
 static hn_dim lit(hn_ref *e, int64_t n) { return hn_dim_int(e->g->dims, n); }
 static hn_dim up_to_16(hn_ref *e, hn_dim n) {
@@ -18,6 +18,12 @@ hn_dim hn_ref_attend_work(hn_ref *e, const hn_node *n) {
     return hn_dim_mul(e->g->dims, hn_dim_ceildiv(e->g->dims, q->dim[0], lit(e, TOKENS)), k->dim[1]);
 }
 
+/* Keys of a span, each block's padded to whole vectors: as hnr_attend_span. */
+static int64_t span_keys(int64_t block) {
+    int64_t step = (block + 15) / 16 * 16, n = SPAN_KEYS / step;
+    return (n < 1 ? 1 : n) * step;
+}
+
 /* As hnr_attend_room. */
 static hn_dim room_b(hn_ref *e, const hn_type *q, const hn_type *k, int64_t block) {
     hn_dims *t = e->g->dims;
@@ -26,7 +32,7 @@ static hn_dim room_b(hn_ref *e, const hn_type *q, const hn_type *k, int64_t bloc
     hn_dim each = hn_dim_mul(t, hn_dim_mul(t, lit(e, 2), rows), wide);
     each = hn_dim_add(t, each, hn_dim_mul(t, lit(e, 18), up_to_16(e, rows)));
     hn_dim n = hn_dim_add(t, hn_dim_mul(t, k->dim[1], each), hn_dim_mul(t, lit(e, 2 * (block + 16)), wide));
-    n = hn_dim_add(t, n, hn_dim_mul(t, hn_dim_add(t, rows, lit(e, 2)), up_to_16(e, lit(e, block))));
+    n = hn_dim_add(t, n, hn_dim_mul(t, hn_dim_add(t, rows, lit(e, 2)), lit(e, span_keys(block))));
     return hn_dim_mul(t, n, lit(e, 4));
 }
 
@@ -37,7 +43,7 @@ enum { FEW, TILE, TOUCH, N_KNOBS };
 /* As rt/attend.h says. */
 static const hn_knob knobs[N_KNOBS] = {[FEW] = {"few", 5, {0, 4, 8, 32, 1 << 20}, 8},
                                        [TILE] = {"tile", 4, {1, 2, 4, 8}, 8},
-                                       [TOUCH] = {"touch", 2, {0, 1}, 1}};
+                                       [TOUCH] = {"touch", 3, {0, 1, 2}, 2}};
 
 static int64_t knob_of(const hn_ref *e, int i) {
     return e->language->attend_setting ? e->language->attend_setting[i] : knobs[i].model;
@@ -84,7 +90,7 @@ void hn_ref_attend(hn_ref *e) {
     hn_ref_add(e, ".few = %s, .tile = %s, .touch = %s};\n", hn_ref_int(e, knob_of(e, FEW)),
                hn_ref_int(e, knob_of(e, TILE)), hn_ref_int(e, knob_of(e, TOUCH)));
     const char *all = hn_ref_dim(e, hn_ref_attend_work(e, e->n));
-    hn_ref_add(e, "hnr_attend_items(&job, %s, %s, (float *)(void *)room);\n", e->split ? "begin" : "0",
-               e->split ? "end" : all);
+    hn_ref_add(e, "hnr_attend_items(&job, %s, %s, (float *)(void *)room, HNR_ATTEND_%s);\n", e->split ? "begin" : "0",
+               e->split ? "end" : all, type);
     hn_ref_add(e, "}\n");
 }

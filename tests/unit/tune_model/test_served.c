@@ -143,7 +143,7 @@ static void test_search(void) {
     if (!begin(&t, &o)) return;
     hn_tuned k = {.k = &t.m->kernel[0], .share = 1, .default_s = NAN, .fastest_s = {NAN, NAN}, .best = 1, .screen = 1};
     t.kernel = &k, t.n_kernels = 1;
-    ok(!strcmp(k.k->code.schedule, "attend few=8 tile=8 touch=1") && !k.k->reference,
+    ok(!strcmp(k.k->code.schedule, "attend few=8 tile=8 touch=2") && !k.k->reference,
        "served/attention_has_a_schedule: %s", k.k->code.schedule);
     ok(!hn_tuned_open(&t, &k, &err) && k.space.n_fits == 1 && hone_space_find(k.space.space, "attend.few") != SIZE_MAX,
        "served/attention_has_a_space: %s", err.text);

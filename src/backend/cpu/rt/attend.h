@@ -2,11 +2,12 @@
  *
  * A work item is a few tokens and one head of keys; the heads of queries that share it are rows beside each other. The
  * keys of a block lie transposed in the pool, [kv heads, size, block], so that a lane is a key and no sum crosses
- * lanes; values lie as rows. The softmax is the online one (Milakov & Gimelshein 2018), a step per block.
+ * lanes; values lie as rows. The softmax is the online one (Milakov & Gimelshein 2018), a step per span: the blocks of
+ * about 128 keys.
  *
  * The order of every sum follows from the token's position alone, never from what is computed beside it: a product with
  * a key is added up element by element; exponentials are 16 sums of every 16th, folded by
- * halves at the end; values are added key by key. Blocks begin at multiples of their length. Keys that a row does not
+ * halves at the end; values are added key by key. Spans begin at multiples of their length. Keys that a row does not
  * see have the exponential 0, and adding 0 changes nothing. So a token's result has the same bits alone, in a prompt
  * and among others.
  */
@@ -14,14 +15,18 @@
 #define HNR_ATTEND_H
 
 #define HNR_AN (16 / HNR_L)
-enum { HNR_ATTEND_TOKENS = 8, HNR_ATTEND_ROWS = 4, HNR_ATTEND_WIDE = 4 };
-/* Rows and vectors of keys whose products are made side by side: as many as there are registers for. */
+/* Tokens of an item; keys of a span, and its most blocks. */
+enum { HNR_ATTEND_TOKENS = 8, HNR_ATTEND_KEYS = 128, HNR_ATTEND_SPAN = HNR_ATTEND_KEYS / 16 };
+/* Rows and vectors of keys (score), or rows and vectors of columns of values (mix; few rows, wide), that are summed up
+ * side by side: as many as there are registers for. */
 #if HNR_L == 16
-enum { HNR_SCORE_ROWS = 8, HNR_SCORE_KEYS = 2 };
-#elif HNR_L == 8 || defined(__aarch64__)
-enum { HNR_SCORE_ROWS = 4, HNR_SCORE_KEYS = 1 };
+enum { HNR_SCORE_ROWS = 8, HNR_SCORE_KEYS = 2, HNR_MIX_ROWS = 8, HNR_MIX_WIDE = 2, HNR_MIX_FEW_WIDE = 4 };
+#elif HNR_L == 8
+enum { HNR_SCORE_ROWS = 4, HNR_SCORE_KEYS = 1, HNR_MIX_ROWS = 4, HNR_MIX_WIDE = 1, HNR_MIX_FEW_WIDE = 1 };
+#elif defined(__aarch64__)
+enum { HNR_SCORE_ROWS = 4, HNR_SCORE_KEYS = 1, HNR_MIX_ROWS = 4, HNR_MIX_WIDE = 1, HNR_MIX_FEW_WIDE = 1 };
 #else
-enum { HNR_SCORE_ROWS = 2, HNR_SCORE_KEYS = 1 };
+enum { HNR_SCORE_ROWS = 2, HNR_SCORE_KEYS = 1, HNR_MIX_ROWS = 2, HNR_MIX_WIDE = 1, HNR_MIX_FEW_WIDE = 1 };
 #endif
 /* 16 lanes on every machine. */
 typedef struct hnr_a16 {
@@ -55,7 +60,7 @@ HNR hnr_a16 hnr_a16_madd(hnr_a16 a, hnr_a16 b, hnr_a16 c) {
 
 /* exp(x) for x <= 0, and 0 below -87: as rt/math_exp.h has it. */
 HNR hnr_lf hnr_l_exp(hnr_lf x) {
-    hnr_lf low = hnr_l_all(-87.0f), y = hnr_l_choose(x < low, low, x);
+    hnr_lf low = hnr_l_all(-87.0f), y = x;
     hnr_lf t = hnr_l_fma(y, hnr_l_all(0x1.715476p0f), hnr_l_all(0x1.8p23f)), n = t - 0x1.8p23f;
     hnr_lf r = hnr_l_fma(n, hnr_l_all(-0x1.62e4p-1f), y);
     r = hnr_l_fma(n, hnr_l_all(-0x1.7f7d1cp-20f), r);
@@ -145,7 +150,8 @@ typedef struct hnr_attend {
     float cap;
     const int64_t *s;
     /* Knobs, none of which changes a bit: up to how many rows keys and values are read as they are, not widened for all
-     * rows first; the most rows whose products are made side by side; whether the next block is touched in advance. */
+     * rows first; the most rows whose products are made side by side; what is done for blocks ahead: nothing (0), a
+     * word of each line is read (1), lines are asked for by prefetch (2). */
     int64_t few, tile;
     int touch;
 } hnr_attend;
@@ -155,20 +161,28 @@ typedef struct hnr_attend_item {
     const hnr_attend *j;
     int64_t kv, group, wide, first, n; /* rows n: tokens from `first` on times group; wide: size in whole vectors */
     float *q, *keys, *values, *scores, *key_scale, *value_scale, *mixed, *top, *sum, *keep;
-    /* The block's keys, of type k_as, an element of all of them every k_step from k_at on; its values, of type `as`, a
-     * row every v_step elements from v_at on. */
+    /* The block's keys, an element of all of them every k_step from k_at on; its values, a row every v_step elements
+     * from v_at on. */
     const void *k, *v;
-    int k_as, as;
     int64_t k_at, k_step, v_at, v_step;
     int64_t at, from, until; /* its row in the pool; its keys' positions, as far as there are any */
+    /* The span: how many blocks it may have (most) and has, their rows in the pool, the position of its first key; a
+     * row of scores has `step` floats a block, `stride` in all; where the block's begin. */
+    int64_t most, blocks, ats[HNR_ATTEND_SPAN], span_from, step, stride, column;
+    int64_t ahead, next[HNR_ATTEND_SPAN]; /* the next span's blocks */
 } hnr_attend_item;
 
 HNR int64_t hnr_attend_wide(int64_t size) { return (size + 15) / 16 * 16; }
+/* Blocks of a span. */
+HNR int64_t hnr_attend_span(int64_t block) {
+    int64_t n = HNR_ATTEND_KEYS / hnr_attend_wide(block);
+    return n < 1 ? 1 : n;
+}
 /* Floats of scratch. */
 HNR int64_t hnr_attend_room(int64_t group, int64_t kv_heads, int64_t size, int64_t block) {
     int64_t rows = HNR_ATTEND_TOKENS * group, wide = hnr_attend_wide(size);
     return kv_heads * (2 * rows * wide + 18 * hnr_attend_wide(rows)) + 2 * (block + 16) * wide +
-           (rows + 2) * hnr_attend_wide(block);
+           (rows + 2) * hnr_attend_wide(block) * hnr_attend_span(block);
 }
 
 HNR int64_t hnr_attend_position(const hnr_attend *j, int64_t token) {
@@ -181,8 +195,9 @@ HNR int64_t hnr_attend_position(const hnr_attend *j, int64_t token) {
 /* Rows r to r + R with C times 16 keys from k on. */
 HNR_ALWAYS void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, const int R, const int C, const int as) {
     hnr_a16 sum[HNR_SCORE_ROWS][HNR_SCORE_KEYS];
-    int64_t step = hnr_attend_wide(t->j->block), at = t->k_at + k;
+    int64_t at = t->k_at + k;
     const float *q = t->q + r * t->wide;
+    float *to = t->scores + r * t->stride + t->column + k;
     HNR_UNROLL for (int i = 0; i < R; i++) HNR_UNROLL for (int c = 0; c < C; c++) sum[i][c] = hnr_a16_all(0);
     for (int64_t d = 0; d < t->j->size; d++, at += t->k_step) {
         hnr_a16 x[HNR_SCORE_KEYS];
@@ -193,53 +208,56 @@ HNR_ALWAYS void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, cons
         }
     }
     HNR_UNROLL for (int i = 0; i < R; i++) HNR_UNROLL for (int c = 0; c < C; c++)
-        hnr_a16_store(t->scores + (r + i) * step + k + 16 * c, sum[i][c]);
+        hnr_a16_store(to + i * t->stride + 16 * c, sum[i][c]);
 }
+
+/* DO(rows) for rows r to n, at most `tile` and `most` at once. */
+#define HNR_ATTEND_ROWS(most, tile, r, n, DO)                                                                          \
+    do {                                                                                                               \
+        for (; (most) >= 8 && (tile) >= 8 && (r) + 8 <= (n); (r) += 8) DO(8);                                          \
+        for (; (most) >= 8 && (tile) >= 8 && (r) + 7 <= (n); (r) += 7) DO(7);                                          \
+        for (; (most) >= 8 && (tile) >= 8 && (r) + 6 <= (n); (r) += 6) DO(6);                                          \
+        for (; (most) >= 8 && (tile) >= 8 && (r) + 5 <= (n); (r) += 5) DO(5);                                          \
+        for (; (most) >= 4 && (tile) >= 4 && (r) + 4 <= (n); (r) += 4) DO(4);                                          \
+        for (; (most) >= 4 && (tile) >= 4 && (r) + 3 <= (n); (r) += 3) DO(3);                                          \
+        for (; (tile) >= 2 && (r) + 2 <= (n); (r) += 2) DO(2);                                                         \
+        for (; (r) < (n); (r)++) DO(1);                                                                                \
+    } while (0)
 HNR_ALWAYS void hnr_attend_scores_of(hnr_attend_item *t, int64_t k, const int C, const int as) {
-    const int64_t tile = t->j->tile;
     int64_t r = 0;
-    for (; HNR_SCORE_ROWS >= 8 && tile >= 8 && r + 8 <= t->n; r += 8) hnr_attend_scores(t, r, k, 8, C, as);
-    for (; HNR_SCORE_ROWS >= 4 && tile >= 4 && r + 4 <= t->n; r += 4) hnr_attend_scores(t, r, k, 4, C, as);
-    for (; HNR_SCORE_ROWS >= 4 && tile >= 4 && r + 3 <= t->n; r += 3) hnr_attend_scores(t, r, k, 3, C, as);
-    for (; tile >= 2 && r + 2 <= t->n; r += 2) hnr_attend_scores(t, r, k, 2, C, as);
-    for (; r < t->n; r++) hnr_attend_scores(t, r, k, 1, C, as);
+#define HNR_DO(R) hnr_attend_scores(t, r, k, R, C, as)
+    HNR_ATTEND_ROWS(HNR_SCORE_ROWS, t->j->tile, r, t->n, HNR_DO);
+#undef HNR_DO
 }
-HNR_ALWAYS void hnr_attend_products_as(hnr_attend_item *t, const int as) {
+HNR_ALWAYS void hnr_attend_products(hnr_attend_item *t, const int as) {
     int64_t k = 0, n = t->until - t->from + 1;
     for (; k + 16 * (HNR_SCORE_KEYS - 1) < n; k += 16 * HNR_SCORE_KEYS) hnr_attend_scores_of(t, k, HNR_SCORE_KEYS, as);
     for (; k < n; k += 16) hnr_attend_scores_of(t, k, 1, as);
 }
-HNR void hnr_attend_products(hnr_attend_item *t) {
-    if (t->k_as == HNR_ATTEND_F16)
-        hnr_attend_products_as(t, HNR_ATTEND_F16);
-    else if (t->k_as == HNR_ATTEND_BF16)
-        hnr_attend_products_as(t, HNR_ATTEND_BF16);
-    else if (t->k_as == HNR_ATTEND_I8)
-        hnr_attend_products_as(t, HNR_ATTEND_I8);
-    else
-        hnr_attend_products_as(t, HNR_ATTEND_F32);
-}
 
-/* Keys that row r does not see. */
-HNR_ALWAYS void hnr_attend_hide(const hnr_attend_item *t, int64_t r, float *x) {
-    const hnr_attend *j = t->j;
-    int64_t step = hnr_attend_wide(j->block), last = hnr_attend_position(j, t->first + r / t->group);
-    int64_t low = j->window > 0 ? last - j->window + 1 : 0, seen = last + 1 - t->from; /* keys low - from to seen */
-    for (int64_t k = 0; k < low - t->from && k < step; k++) x[k] = -INFINITY;
-    for (int64_t k = seen > 0 ? seen < j->block ? seen : j->block : 0; k < step; k++) x[k] = -INFINITY;
+/* Keys of the span that a token at `position` does not see: -INFINITY in its row. */
+HNR_ALWAYS void hnr_attend_hide(const hnr_attend_item *t, int64_t position, float *x) {
+    const int64_t block = t->j->block, n = t->blocks * block, from = t->span_from;
+    const int64_t low = t->j->window > 0 ? position - t->j->window + 1 : 0;
+    if (low <= from && position >= from + n - 1 && block == t->step) return; /* it sees them all */
+    for (int64_t b = 0; b < t->blocks; b++)
+        for (int64_t k = 0; k < t->step; k++) {
+            int64_t key = from + b * block + k;
+            if (k >= block || key < low || key > position) x[b * t->step + k] = -INFINITY;
+        }
 }
-/* Scores of row r become exponentials. */
-HNR void hnr_attend_softmax(hnr_attend_item *t, int64_t r) {
+/* Scores of row r, which sees the keys up to `position`, become exponentials. */
+HNR void hnr_attend_softmax(hnr_attend_item *t, int64_t r, int64_t position) {
     const hnr_attend *j = t->j;
-    int64_t step = hnr_attend_wide(j->block);
-    float *x = t->scores + r * step;
+    const int64_t n = t->blocks * t->step;
+    float *x = t->scores + r * t->stride;
     hnr_a16 sum = hnr_a16_all(0);
     hnr_lf was = hnr_l_all(t->top[r]), top = was;
-    for (int64_t k = 0; j->key_scale && k < step; k += 16)
+    for (int64_t k = 0; j->key_scale && k < n; k += 16)
         hnr_a16_store(x + k, hnr_a16_mul(hnr_a16_load(x + k), hnr_a16_load(t->key_scale + k)));
-    for (int64_t k = 0; j->cap > 0 && k < step; k += 16) hnr_a16_store(x + k, hnr_a16_cap(hnr_a16_load(x + k), j->cap));
-    hnr_attend_hide(t, r, x);
-    for (int64_t k = 0; k < step; k += 16) {
+    for (int64_t k = 0; j->cap > 0 && k < n; k += 16) hnr_a16_store(x + k, hnr_a16_cap(hnr_a16_load(x + k), j->cap));
+    hnr_attend_hide(t, position, x);
+    for (int64_t k = 0; k < n; k += 16) {
         hnr_a16 y = hnr_a16_load(x + k);
         HNR_EACH top = hnr_l_max(top, y.p[v]);
     }
@@ -247,10 +265,10 @@ HNR void hnr_attend_softmax(hnr_attend_item *t, int64_t r) {
     t->top[r] = top[0];
     t->keep[r] = 1;
     if (t->top[r] == -INFINITY) { /* no key so far */
-        memset(x, 0, (size_t)step * sizeof *x);
+        memset(x, 0, (size_t)n * sizeof *x);
         return;
     }
-    for (int64_t k = 0; k < step; k += 16) {
+    for (int64_t k = 0; k < n; k += 16) {
         hnr_a16 y = hnr_a16_load(x + k);
         HNR_EACH y.p[v] = hnr_l_exp(y.p[v] - top);
         sum = hnr_a16_add(sum, y);
@@ -264,34 +282,53 @@ HNR void hnr_attend_softmax(hnr_attend_item *t, int64_t r) {
     }
     hnr_a16_store(t->sum + 16 * r, hnr_a16_add(hnr_a16_load(t->sum + 16 * r), sum));
 }
+/* Scores of all rows. */
+HNR void hnr_attend_exponentials(hnr_attend_item *t) {
+    for (int64_t i = 0, r = 0; r < t->n; i++) {
+        int64_t position = hnr_attend_position(t->j, t->first + i);
+        for (int64_t end = r + t->group; r < end; r++) hnr_attend_softmax(t, r, position);
+    }
+}
 
 /* R rows from r on and C times 16 columns from d on. */
 HNR_ALWAYS void hnr_attend_mix(hnr_attend_item *t, int64_t r, int64_t d, const int R, const int C, const int as) {
-    hnr_a16 sum[HNR_ATTEND_ROWS][HNR_ATTEND_WIDE];
-    int64_t step = hnr_attend_wide(t->j->block), n = t->until - t->from + 1;
-    const float *x = t->scores + r * step;
+    hnr_a16 sum[HNR_MIX_ROWS][HNR_MIX_FEW_WIDE];
+    int64_t step = t->stride, n = t->until - t->from + 1;
+    const float *x = t->scores + r * step + t->column;
     float *mixed = t->mixed + r * t->wide + d;
-    _Pragma("GCC unroll 4") for (int i = 0; i < R; i++) {
-        hnr_a16 keep = hnr_a16_all(t->keep[r + i]);
-        _Pragma("GCC unroll 4") for (int c = 0; c < C; c++) sum[i][c] =
+    HNR_UNROLL for (int i = 0; i < R; i++) {
+        hnr_a16 keep = hnr_a16_all(t->column ? 1.0f : t->keep[r + i]); /* the span's first block */
+        HNR_UNROLL for (int c = 0; c < C; c++) sum[i][c] =
             hnr_a16_mul(hnr_a16_load(mixed + i * t->wide + 16 * c), keep);
     }
     for (int64_t k = 0; k < n; k++) {
-        hnr_a16 y[HNR_ATTEND_WIDE];
-        _Pragma("GCC unroll 4") for (int c = 0; c < C; c++) y[c] =
-            hnr_attend_get16(t->v, as, t->v_at + d + k * t->v_step + 16 * c);
-        _Pragma("GCC unroll 4") for (int i = 0; i < R; i++) {
+        hnr_a16 y[HNR_MIX_FEW_WIDE];
+        HNR_UNROLL for (int c = 0; c < C; c++) y[c] = hnr_attend_get16(t->v, as, t->v_at + d + k * t->v_step + 16 * c);
+        HNR_UNROLL for (int i = 0; i < R; i++) {
             hnr_a16 e = hnr_a16_all(x[i * step + k]);
-            _Pragma("GCC unroll 4") for (int c = 0; c < C; c++) sum[i][c] = hnr_a16_madd(e, y[c], sum[i][c]);
+            HNR_UNROLL for (int c = 0; c < C; c++) sum[i][c] = hnr_a16_madd(e, y[c], sum[i][c]);
         }
     }
-    _Pragma("GCC unroll 4") for (int i = 0; i < R; i++) _Pragma("GCC unroll 4") for (int c = 0; c < C; c++)
+    HNR_UNROLL for (int i = 0; i < R; i++) HNR_UNROLL for (int c = 0; c < C; c++)
         hnr_a16_store(mixed + i * t->wide + 16 * c, sum[i][c]);
 }
-HNR_ALWAYS void hnr_attend_mix_rows(hnr_attend_item *t, int64_t r, int64_t d, const int C, const int as) {
-    for (; r + 4 <= t->n; r += 4) hnr_attend_mix(t, r, d, 4, C, as);
-    for (; r + 3 <= t->n; r += 3) hnr_attend_mix(t, r, d, 3, C, as);
-    for (; r < t->n; r++) hnr_attend_mix(t, r, d, 1, C, as);
+/* Columns d to d + 16 wide of rows r to `end`. */
+HNR_ALWAYS void hnr_attend_mix_columns(hnr_attend_item *t, int64_t r, int64_t end, int64_t d, const int wide,
+                                       const int as) {
+#define HNR_DO(R) hnr_attend_mix(t, r, d, R, wide, as)
+    HNR_ATTEND_ROWS(wide > HNR_MIX_WIDE ? 4 : HNR_MIX_ROWS, 8, r, end, HNR_DO);
+#undef HNR_DO
+}
+HNR_ALWAYS void hnr_attend_mix_rows(hnr_attend_item *t, int64_t r, int64_t end, const int wide, const int as) {
+    int64_t d = 0;
+    for (; d + 16 * wide <= t->wide; d += 16 * wide) hnr_attend_mix_columns(t, r, end, d, wide, as);
+    for (; wide > 1 && d < t->wide; d += 16) hnr_attend_mix_columns(t, r, end, d, 1, as);
+}
+HNR_ALWAYS void hnr_attend_mix_all(hnr_attend_item *t, const int as) {
+    /* Up to four rows that remain go wide, where there are registers for it. */
+    int64_t rest = HNR_MIX_FEW_WIDE > HNR_MIX_WIDE && t->n % 8 <= 4 ? t->n % 8 : 0, many = t->n - rest;
+    hnr_attend_mix_rows(t, 0, many, HNR_MIX_WIDE, as);
+    if (rest) hnr_attend_mix_rows(t, many, t->n, HNR_MIX_FEW_WIDE, as);
 }
 
 /* Keys and values of a block as f32 in scratch, where they are not read as they are. */
@@ -317,55 +354,75 @@ HNR_ALWAYS void hnr_attend_bring_values(hnr_attend_item *t, const int type) {
         for (; i < size; i++) to[i] = hnr_attend_get_one(j->values, type, from + i);
     }
 }
-HNR_ALWAYS void hnr_attend_bring_as(hnr_attend_item *t, const int type) {
-    if (t->k == t->keys) hnr_attend_bring_keys(t, type);
-    if (t->v == t->values) hnr_attend_bring_values(t, type);
-}
-/* Few rows read keys and values as they are, many share what is widened once. */
-HNR void hnr_attend_bring(hnr_attend_item *t) {
+/* Where the block's keys and values are read: in the pool, by few rows; many share what is widened once. Whether that
+ * is the pool. */
+HNR_ALWAYS int hnr_attend_bring_k(hnr_attend_item *t, const int type) {
     const hnr_attend *j = t->j;
-    int as_is = j->type == HNR_ATTEND_F32 || t->n <= j->few;
-    for (int64_t k = 0; j->key_scale && t->from + k <= t->until; k++) {
-        t->key_scale[k] = j->key_scale[(t->at + k) * j->kv_heads + t->kv];
-        t->value_scale[k] = j->value_scale[(t->at + k) * j->kv_heads + t->kv];
+    t->k = t->keys, t->k_step = t->step, t->k_at = 0;
+    if (j->block % 16 || (type != HNR_ATTEND_F32 && t->n > j->few)) {
+        hnr_attend_bring_keys(t, type);
+        return 0;
     }
-    t->k = t->keys, t->k_as = HNR_ATTEND_F32, t->k_step = hnr_attend_wide(j->block), t->k_at = 0;
-    t->v = t->values, t->as = HNR_ATTEND_F32, t->v_step = t->wide, t->v_at = 0;
-    if (as_is && j->block % 16 == 0) {
-        t->k = j->keys, t->k_as = j->type, t->k_step = j->block;
-        t->k_at = (t->at * j->kv_heads + t->kv * j->block) * j->size;
+    t->k = j->keys, t->k_step = j->block, t->k_at = (t->at * j->kv_heads + t->kv * j->block) * j->size;
+    return 1;
+}
+HNR_ALWAYS int hnr_attend_bring_v(hnr_attend_item *t, const int type) {
+    const hnr_attend *j = t->j;
+    t->v = t->values, t->v_step = t->wide, t->v_at = 0;
+    if (t->wide != j->size || (type != HNR_ATTEND_F32 && t->n > j->few)) {
+        hnr_attend_bring_values(t, type);
+        return 0;
     }
-    if (as_is && t->wide == j->size) {
-        t->v = j->values, t->as = j->type, t->v_step = j->kv_heads * j->size;
-        t->v_at = (t->at * j->kv_heads + t->kv) * j->size;
-    }
-    if (j->type == HNR_ATTEND_F16)
-        hnr_attend_bring_as(t, HNR_ATTEND_F16);
-    else if (j->type == HNR_ATTEND_BF16)
-        hnr_attend_bring_as(t, HNR_ATTEND_BF16);
-    else if (j->type == HNR_ATTEND_I8)
-        hnr_attend_bring_as(t, HNR_ATTEND_I8);
-    else
-        hnr_attend_bring_as(t, HNR_ATTEND_F32);
+    t->v = j->values, t->v_step = j->kv_heads * j->size, t->v_at = (t->at * j->kv_heads + t->kv) * j->size;
+    return 1;
 }
 
-HNR_ALWAYS void hnr_attend_mixed_as(hnr_attend_item *t, const int as) {
-    int64_t d = 0;
-    for (; d + 64 <= t->wide; d += 64) hnr_attend_mix_rows(t, 0, d, 4, as);
-    for (; d < t->wide; d += 16) hnr_attend_mix_rows(t, 0, d, 1, as);
+/* Block i of the span becomes the one to work on. */
+HNR_ALWAYS void hnr_attend_block(hnr_attend_item *t, int64_t i, int64_t last) {
+    const int64_t block = t->j->block;
+    t->at = t->ats[i], t->from = t->span_from + i * block, t->column = i * t->step;
+    t->until = t->from + block - 1 < last ? t->from + block - 1 : last;
 }
-HNR void hnr_attend_block(hnr_attend_item *t) {
-    hnr_attend_bring(t);
-    hnr_attend_products(t);
-    for (int64_t r = 0; r < t->n; r++) hnr_attend_softmax(t, r);
-    if (t->as == HNR_ATTEND_F16)
-        hnr_attend_mixed_as(t, HNR_ATTEND_F16);
-    else if (t->as == HNR_ATTEND_BF16)
-        hnr_attend_mixed_as(t, HNR_ATTEND_BF16);
-    else if (t->as == HNR_ATTEND_I8)
-        hnr_attend_mixed_as(t, HNR_ATTEND_I8);
-    else
-        hnr_attend_mixed_as(t, HNR_ATTEND_F32);
+HNR void hnr_attend_scales(hnr_attend_item *t) {
+    const hnr_attend *j = t->j;
+    for (int64_t k = 0; j->key_scale && t->from + k <= t->until; k++) {
+        t->key_scale[t->column + k] = j->key_scale[(t->at + k) * j->kv_heads + t->kv];
+        t->value_scale[t->column + k] = j->value_scale[(t->at + k) * j->kv_heads + t->kv];
+    }
+}
+/* Asks for the keys and values of a block of the pool, those of the head that is on, so that they come while the blocks
+ * before them are worked on. On Emerald Rapids .82 of the time of reading them first, where they lie in memory. */
+HNR void hnr_attend_ask(const hnr_attend_item *t, int64_t at) {
+    const hnr_attend *j = t->j;
+    const int64_t one = j->size * (j->type == HNR_ATTEND_F32  ? 4
+                                   : j->type == HNR_ATTEND_I8 ? 1
+                                                              : 2),
+                  n = one * j->block;
+    const char *k = (const char *)j->keys + (at * j->kv_heads + t->kv) * n;
+    const char *v = (const char *)j->values + (at * j->block * j->kv_heads + t->kv) * one;
+    for (int64_t b = 0; b < n; b += 64) __builtin_prefetch(k + b, 0, 2);
+    for (int64_t r = 0; r < j->block; r++, v += j->kv_heads * one)
+        for (int64_t b = 0; b < one; b += 64) __builtin_prefetch(v + b, 0, 2);
+}
+/* The span with the head of keys that is on. */
+HNR_ALWAYS void hnr_attend_span_head(hnr_attend_item *t, int64_t last, const int type) {
+    for (int64_t i = 0; i < t->blocks; i++) {
+        hnr_attend_block(t, i, last);
+        if (t->j->touch == 2 && i < t->ahead) hnr_attend_ask(t, t->next[i]);
+        hnr_attend_scales(t);
+        if (hnr_attend_bring_k(t, type))
+            hnr_attend_products(t, type);
+        else
+            hnr_attend_products(t, HNR_ATTEND_F32);
+    }
+    hnr_attend_exponentials(t);
+    for (int64_t i = 0; i < t->blocks; i++) {
+        hnr_attend_block(t, i, last);
+        if (hnr_attend_bring_v(t, type))
+            hnr_attend_mix_all(t, type);
+        else
+            hnr_attend_mix_all(t, HNR_ATTEND_F32);
+    }
 }
 
 /* One head of keys of an item: what stays with it from block to block. */
@@ -404,8 +461,7 @@ HNR_ALWAYS void hnr_attend_touch_bytes(const void *from, int64_t first, int64_t 
     for (int64_t b = first; b < last; b += 64) __asm__ __volatile__("" ::"r"(((const char *)from)[b]));
 }
 /* Reads a block of the pool, of heads kv to end, in its order, a word of each line: heads read it in pieces too short
- * for a processor to see where they lead, and requests in advance (prefetch instructions) were measured to do little.
- */
+ * for a processor to see where they lead. */
 HNR void hnr_attend_touch(const hnr_attend *j, int64_t at, int64_t kv, int64_t end) {
     const int64_t head_b = j->size * (j->type == HNR_ATTEND_F32 ? 4 : j->type == HNR_ATTEND_I8 ? 1 : 2);
     const int64_t first = at * j->block * j->kv_heads;
@@ -414,9 +470,29 @@ HNR void hnr_attend_touch(const hnr_attend *j, int64_t at, int64_t kv, int64_t e
         hnr_attend_touch_bytes(j->values, (row * j->kv_heads + kv) * head_b, (row * j->kv_heads + end) * head_b);
 }
 
+/* The span from block b on; the row of the table is the sequence's. Whether all its blocks are in the pool. */
+HNR int hnr_attend_find(hnr_attend_item *t, const hnr_i64 *table, int64_t b, int64_t last, int64_t kv, int64_t end) {
+    const hnr_attend *j = t->j;
+    const int64_t pool = j->rows / j->block, n = t->most - b % t->most;
+    t->span_from = b * j->block;
+    t->blocks = b + n - 1 <= last ? n : last - b + 1;
+    for (int64_t i = 0; i < t->blocks; i++) {
+        int64_t at = hnr_index(j->s, table[b + i], pool);
+        if (at < 0) return 0;
+        t->ats[i] = at * j->block;
+    }
+    t->ahead = 0;
+    for (int64_t i = b + t->blocks; j->touch && i < b + t->blocks + t->most && i <= last; i++) {
+        if (table[i] < 0 || table[i] >= pool) continue;
+        t->next[t->ahead++] = table[i];
+        if (j->touch == 1) hnr_attend_touch(j, table[i], kv, end);
+    }
+    return 1;
+}
+
 /* The item's tokens, all of one sequence, with heads of keys kv to end: block by block, so that the rows of the pool
  * are read in their order. */
-HNR void hnr_attend_run(hnr_attend_item *t, int64_t kv, int64_t end, float *room) {
+HNR_ALWAYS void hnr_attend_run(hnr_attend_item *t, int64_t kv, int64_t end, float *room, const int type) {
     const hnr_attend *j = t->j;
     int64_t low = INT64_MAX, last = -1, sequence = hnr_index(j->s, j->sequence[t->first], j->sequences);
     for (int64_t token = t->first; token < t->first + t->n / t->group; token++) {
@@ -428,16 +504,11 @@ HNR void hnr_attend_run(hnr_attend_item *t, int64_t kv, int64_t end, float *room
         hnr_attend_head(t, h, kv, room);
         hnr_attend_begin(t);
     }
-    for (int64_t b = low / j->block; sequence >= 0 && b * j->block <= last; b++) {
-        int64_t at = hnr_index(j->s, j->table[sequence * j->blocks + b], j->rows / j->block);
-        if (at < 0) break;
-        t->at = at * j->block, t->from = b * j->block;
-        t->until = t->from + j->block - 1 < last ? t->from + j->block - 1 : last;
-        int64_t next = (b + 1) * j->block <= last ? j->table[sequence * j->blocks + b + 1] : -1;
-        if (j->touch && next >= 0 && next < j->rows / j->block) hnr_attend_touch(j, next, kv, end);
+    for (int64_t b = low / j->block; sequence >= 0 && b * j->block <= last; b += t->blocks) {
+        if (!hnr_attend_find(t, j->table + sequence * j->blocks, b, last / j->block, kv, end)) break;
         for (int64_t h = kv; h < end; h++) {
             hnr_attend_head(t, h, kv, room);
-            hnr_attend_block(t);
+            hnr_attend_span_head(t, last, type);
         }
     }
     for (int64_t h = kv; h < end; h++) {
@@ -446,15 +517,15 @@ HNR void hnr_attend_run(hnr_attend_item *t, int64_t kv, int64_t end, float *room
     }
 }
 
-/* Items begin .. end of ceil(n / HNR_ATTEND_TOKENS) * kv_heads. */
-HNR void hnr_attend_items(const hnr_attend *j, int64_t begin, int64_t end, float *scratch) {
+/* Items begin .. end of ceil(n / HNR_ATTEND_TOKENS) * kv_heads; `type` is the job's, known when this is compiled. */
+HNR_ALWAYS void hnr_attend_items(const hnr_attend *j, int64_t begin, int64_t end, float *scratch, const int type) {
     hnr_attend_item t = {.j = j, .group = j->heads / j->kv_heads, .wide = hnr_attend_wide(j->size)};
     int64_t rows = HNR_ATTEND_TOKENS * t.group;
-    const int64_t step = hnr_attend_wide(j->block);
-    float *room = scratch + 2 * (j->block + 16) * t.wide + (rows + 2) * step;
+    t.step = hnr_attend_wide(j->block), t.most = hnr_attend_span(j->block), t.stride = t.most * t.step;
+    float *room = scratch + 2 * (j->block + 16) * t.wide + (rows + 2) * t.stride;
     t.keys = scratch, t.values = t.keys + (j->block + 16) * t.wide, t.scores = t.values + (j->block + 16) * t.wide;
-    t.key_scale = t.scores + rows * step, t.value_scale = t.key_scale + step;
-    memset(t.key_scale, 0, 2 * (size_t)step * sizeof *t.keys);
+    t.key_scale = t.scores + rows * t.stride, t.value_scale = t.key_scale + t.stride;
+    memset(t.key_scale, 0, 2 * (size_t)t.stride * sizeof *t.keys);
     memset(t.keys, 0, (size_t)(2 * (j->block + 16) * t.wide) * sizeof *t.keys);
     for (int64_t i = begin; i < end;) {
         int64_t from = i / j->kv_heads * HNR_ATTEND_TOKENS, until = from + HNR_ATTEND_TOKENS, kv = i % j->kv_heads;
@@ -464,7 +535,7 @@ HNR void hnr_attend_items(const hnr_attend *j, int64_t begin, int64_t end, float
             int64_t to = from + 1;
             while (to < until && j->sequence[to] == j->sequence[from]) to++;
             t.first = from, t.n = (to - from) * t.group;
-            hnr_attend_run(&t, kv, kv + heads, room);
+            hnr_attend_run(&t, kv, kv + heads, room, type);
             from = to;
         }
         i += heads;
