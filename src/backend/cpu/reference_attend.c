@@ -24,10 +24,18 @@ static int64_t span_keys(int64_t block) {
     return (n < 1 ? 1 : n) * step;
 }
 
+/* As hnr_attend_share, or the most that it can be. */
+static int64_t items(const hn_ref *e, hn_dim group) {
+    int64_t n = 1;
+    hn_dim_is_int(e->g->dims, group, &n);
+    return n > 4 ? 1 : n > 2 ? 2 : 4;
+}
+
 /* As hnr_attend_room. */
 static hn_dim room_b(hn_ref *e, const hn_type *q, const hn_type *k, int64_t block) {
     hn_dims *t = e->g->dims;
-    hn_dim rows = hn_dim_mul(t, lit(e, TOKENS), hn_dim_floordiv(t, q->dim[1], k->dim[1]));
+    hn_dim group = hn_dim_floordiv(t, q->dim[1], k->dim[1]),
+           rows = hn_dim_mul(t, lit(e, items(e, group) * TOKENS), group);
     hn_dim wide = up_to_16(e, q->dim[2]);
     hn_dim each = hn_dim_mul(t, hn_dim_mul(t, lit(e, 2), rows), wide);
     each = hn_dim_add(t, each, hn_dim_mul(t, lit(e, 18), up_to_16(e, rows)));

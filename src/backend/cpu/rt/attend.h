@@ -160,6 +160,7 @@ typedef struct hnr_attend {
 typedef struct hnr_attend_item {
     const hnr_attend *j;
     int64_t kv, group, wide, first, n; /* rows n: tokens from `first` on times group; wide: size in whole vectors */
+    int64_t rows;                      /* there is room for */
     float *q, *keys, *values, *scores, *key_scale, *value_scale, *mixed, *top, *sum, *keep;
     /* The block's keys, an element of all of them every k_step from k_at on; its values, a row every v_step elements
      * from v_at on. */
@@ -178,9 +179,12 @@ HNR int64_t hnr_attend_span(int64_t block) {
     int64_t n = HNR_ATTEND_KEYS / hnr_attend_wide(block);
     return n < 1 ? 1 : n;
 }
+/* Items of one head of keys that are worked on as one where a launch has several in a row: up to 32 tokens or 64 rows,
+ * that share what is widened. */
+HNR int64_t hnr_attend_share(int64_t group) { return group > 4 ? 1 : group > 2 ? 2 : 4; }
 /* Floats of scratch. */
 HNR int64_t hnr_attend_room(int64_t group, int64_t kv_heads, int64_t size, int64_t block) {
-    int64_t rows = HNR_ATTEND_TOKENS * group, wide = hnr_attend_wide(size);
+    int64_t rows = HNR_ATTEND_TOKENS * group * hnr_attend_share(group), wide = hnr_attend_wide(size);
     return kv_heads * (2 * rows * wide + 18 * hnr_attend_wide(rows)) + 2 * (block + 16) * wide +
            (rows + 2) * hnr_attend_wide(block) * hnr_attend_span(block);
 }
@@ -332,27 +336,26 @@ HNR_ALWAYS void hnr_attend_mix_all(hnr_attend_item *t, const int as) {
 }
 
 /* Keys and values of a block as f32 in scratch, where they are not read as they are. */
+HNR_ALWAYS void hnr_attend_widen(float *to, const void *from, const int type, int64_t first, int64_t n) {
+    int64_t i = 0;
+    _Pragma("GCC unroll 4") for (; i + HNR_L <= n; i += HNR_L) * (hnr_lf_any *)(to + i) =
+        hnr_attend_get(from, type, first + i);
+    for (; i < n; i++) to[i] = hnr_attend_get_one(from, type, first + i);
+}
 HNR_ALWAYS void hnr_attend_bring_keys(hnr_attend_item *t, const int type) {
     const hnr_attend *j = t->j;
-    const int64_t block = j->block, size = j->size, wide = hnr_attend_wide(block);
-    int64_t first = (t->at * j->kv_heads + t->kv * block) * size;
-    float *to = t->keys;
-    for (int64_t d = 0; d < size; d++, first += block, to += wide) {
-        int64_t k = 0;
-        for (; k + HNR_L <= block; k += HNR_L) *(hnr_lf_any *)(to + k) = hnr_attend_get(j->keys, type, first + k);
-        for (; k < block; k++) to[k] = hnr_attend_get_one(j->keys, type, first + k);
-    }
+    const int64_t block = j->block, size = j->size, first = (t->at * j->kv_heads + t->kv * block) * size;
+    if (block == t->step)
+        hnr_attend_widen(t->keys, j->keys, type, first, size * block);
+    else
+        for (int64_t d = 0; d < size; d++)
+            hnr_attend_widen(t->keys + d * t->step, j->keys, type, first + d * block, block);
 }
 HNR_ALWAYS void hnr_attend_bring_values(hnr_attend_item *t, const int type) {
     const hnr_attend *j = t->j;
     const int64_t size = j->size, step = j->kv_heads * size, n = t->until - t->from + 1;
-    int64_t from = (t->at * j->kv_heads + t->kv) * size;
-    float *to = t->values;
-    for (int64_t k = 0; k < n; k++, from += step, to += t->wide) {
-        int64_t i = 0;
-        for (; i + HNR_L <= size; i += HNR_L) *(hnr_lf_any *)(to + i) = hnr_attend_get(j->values, type, from + i);
-        for (; i < size; i++) to[i] = hnr_attend_get_one(j->values, type, from + i);
-    }
+    const int64_t from = (t->at * j->kv_heads + t->kv) * size;
+    for (int64_t k = 0; k < n; k++) hnr_attend_widen(t->values + k * t->wide, j->values, type, from + k * step, size);
 }
 /* Where the block's keys and values are read: in the pool, by few rows; many share what is widened once. Whether that
  * is the pool. */
@@ -427,7 +430,7 @@ HNR_ALWAYS void hnr_attend_span_head(hnr_attend_item *t, int64_t last, const int
 
 /* One head of keys of an item: what stays with it from block to block. */
 HNR void hnr_attend_head(hnr_attend_item *t, int64_t kv, int64_t first_kv, float *room) {
-    int64_t rows = HNR_ATTEND_TOKENS * t->group, few = hnr_attend_wide(rows);
+    int64_t rows = t->rows, few = hnr_attend_wide(rows);
     t->kv = kv;
     t->q = room + (kv - first_kv) * (2 * rows * t->wide + 18 * few);
     t->mixed = t->q + rows * t->wide, t->top = t->mixed + rows * t->wide;
@@ -450,10 +453,13 @@ HNR void hnr_attend_begin(hnr_attend_item *t) {
 HNR void hnr_attend_end(const hnr_attend_item *t) {
     const hnr_attend *j = t->j;
     for (int64_t r = 0; r < t->n; r++) {
-        int64_t token = t->first + r / t->group, head = t->kv * t->group + r % t->group;
-        float sum = hnr_a16_sum(hnr_a16_load(t->sum + 16 * r));
-        for (int64_t d = 0; d < j->size; d++)
-            j->out[(token * j->heads + head) * j->size + d] = sum > 0 ? t->mixed[r * t->wide + d] / sum : 0.0f;
+        int64_t token = t->first + r / t->group, head = t->kv * t->group + r % t->group, d = 0;
+        const float sum = hnr_a16_sum(hnr_a16_load(t->sum + 16 * r)), by = sum > 0 ? sum : 1.0f; /* none: zeros */
+        const float *mixed = t->mixed + r * t->wide;
+        float *out = j->out + (token * j->heads + head) * j->size;
+        for (; d + HNR_L <= j->size; d += HNR_L)
+            *(hnr_lf_any *)(out + d) = *(const hnr_lf_any *)(mixed + d) / hnr_l_all(by);
+        for (; d < j->size; d++) out[d] = mixed[d] / by;
     }
 }
 
@@ -520,7 +526,7 @@ HNR_ALWAYS void hnr_attend_run(hnr_attend_item *t, int64_t kv, int64_t end, floa
 /* Items begin .. end of ceil(n / HNR_ATTEND_TOKENS) * kv_heads; `type` is the job's, known when this is compiled. */
 HNR_ALWAYS void hnr_attend_items(const hnr_attend *j, int64_t begin, int64_t end, float *scratch, const int type) {
     hnr_attend_item t = {.j = j, .group = j->heads / j->kv_heads, .wide = hnr_attend_wide(j->size)};
-    int64_t rows = HNR_ATTEND_TOKENS * t.group;
+    const int64_t share = hnr_attend_share(t.group), rows = t.rows = HNR_ATTEND_TOKENS * t.group * share;
     t.step = hnr_attend_wide(j->block), t.most = hnr_attend_span(j->block), t.stride = t.most * t.step;
     float *room = scratch + 2 * (j->block + 16) * t.wide + (rows + 2) * t.stride;
     t.keys = scratch, t.values = t.keys + (j->block + 16) * t.wide, t.scores = t.values + (j->block + 16) * t.wide;
@@ -529,7 +535,9 @@ HNR_ALWAYS void hnr_attend_items(const hnr_attend *j, int64_t begin, int64_t end
     memset(t.keys, 0, (size_t)(2 * (j->block + 16) * t.wide) * sizeof *t.keys);
     for (int64_t i = begin; i < end;) {
         int64_t from = i / j->kv_heads * HNR_ATTEND_TOKENS, until = from + HNR_ATTEND_TOKENS, kv = i % j->kv_heads;
-        int64_t heads = end - i < j->kv_heads - kv ? end - i : j->kv_heads - kv;
+        int64_t heads = end - i < j->kv_heads - kv ? end - i : j->kv_heads - kv, n = heads;
+        for (int64_t k = 1; heads == j->kv_heads && k < share && end - i - n >= heads; k++)
+            until += HNR_ATTEND_TOKENS, n += heads;
         if (until > j->n) until = j->n;
         while (from < until) {
             int64_t to = from + 1;
@@ -538,7 +546,7 @@ HNR_ALWAYS void hnr_attend_items(const hnr_attend *j, int64_t begin, int64_t end
             hnr_attend_run(&t, kv, kv + heads, room, type);
             from = to;
         }
-        i += heads;
+        i += n;
     }
 }
 

@@ -361,10 +361,22 @@ HNR_ALWAYS void hnr_high(hnr_li *high, int rows, int halves, const hnr_lu (*w)[8
             hnr_p_dot_as((hnr_li){0}, w[h][k], x, off, most) << 7;
     }
 }
+/* 128 times the sums of the high bytes of `rows` rows of a block, where all of their words have some: row_b apart. */
+HNR_ALWAYS void hnr_p_all_high(hnr_li (*t)[2], const hnr_lu w[8], const int8_t *q, int rows, int64_t row_b, int groups,
+                               int most) {
+    HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < rows; i++) {
+        const int g = groups == 2 ? k / 4 : 0;
+        t[i][g] = hnr_p_dot_word(t[i][g], w[k], (const hnr_word *)(q + i * row_b + 4 * k), most);
+    }
+    HNR_UNROLL for (int i = 0; i < rows; i++) HNR_UNROLL for (int g = 0; g < groups; g++) t[i][g] <<= 7;
+}
 /* The rows that had some have none again. */
 HNR_ALWAYS void hnr_no_high(hnr_li *high, int rows, int halves, const uint8_t *which, int n) {
     if (n == 8 * rows || rows == 1) {
-        for (int i = 0; i < 2 * rows * halves; i++) high[i] = (hnr_li){0};
+        for (int i = 0; i < 2 * rows * halves; i++) {
+            high[i] = (hnr_li){0};
+            __asm__("" : "+m"(high[i])); /* no instruction for long runs of bytes, which takes longer */
+        }
         return;
     }
     _Pragma("GCC unroll 1") for (int i = 0; i < n; i++) for (int h = 0; h < halves; h++) {
@@ -406,9 +418,9 @@ HNR_ALWAYS hnr_lf hnr_p_add(hnr_lf acc, hnr_li t, hnr_lf s, float d, hnr_lf m, c
                 for (int j = 0; j < SUB; j++, b++) {                                                                   \
                     hnr_lu w[1][8];                                                                                    \
                     hnr_lf s[2], m[2];                                                                                 \
-                    const int n = DIGITS == 2 ? count[b] : 0;                                                          \
+                    const int n = DIGITS == 2 ? count[b] : 0, all_high = n == 8 * R && !HNR_IN_16;                     \
                     hnr_un_##name(p, h, j, w[0], s, m);                                                                \
-                    if (n) {                                                                                           \
+                    if (n && !all_high) {                                                                              \
                         hnr_lu v[1][8]; /* w itself stays in registers */                                              \
                         HNR_UNROLL for (int k = 0; k < 8; k++) v[0][k] = w[0][k];                                      \
                         hnr_high(high, R, 1, v, q + (BLOCKS + b) * 32, 2 * BLOCKS * 32, which, n, GROUPS, OFF, MOST);  \
@@ -416,26 +428,29 @@ HNR_ALWAYS hnr_lf hnr_p_add(hnr_lf acc, hnr_li t, hnr_lf s, float d, hnr_lf m, c
                     if (h == 0) HNR_AHEAD(p + (j + 24) * (16 * BYTES / SUB), 16 * BYTES / SUB, R);                     \
                     HNR_UNROLL for (int at = 0; at < R; at += HNR_SIDE(R)) {                                           \
                         hnr_li t[HNR_SIDE(R)][2] = {{{0}}};                                                            \
+                        const int8_t *low_b = q + (at * DIGITS * BLOCKS + b) * 32;                                     \
+                        if (all_high)                                                                                  \
+                            hnr_p_all_high(t, w[0], low_b + BLOCKS * 32, HNR_SIDE(R), 2 * BLOCKS * 32, GROUPS, MOST);  \
                         HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS;                   \
                                                                               g++) if (OFF && !HNR_SIGNED(OFF, MOST))  \
                             t[i][g] += first[((at + i) * BLOCKS + b) * GROUPS + g];                                    \
                         if (HNR_IN_16)                                                                                 \
                             HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++)                                           \
-                                hnr_p_block(t[i], w[0], q + ((at + i) * DIGITS * BLOCKS + b) * 32, GROUPS, OFF, MOST); \
+                                hnr_p_block(t[i], w[0], low_b + i * DIGITS * BLOCKS * 32, GROUPS, OFF, MOST);          \
                         else                                                                                           \
                             HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) {  \
                                 int g = GROUPS == 2 ? k / 4 : 0;                                                       \
-                                const int8_t *four = q + ((at + i) * DIGITS * BLOCKS + b) * 32 + 4 * k;                \
+                                const int8_t *four = low_b + i * DIGITS * BLOCKS * 32 + 4 * k;                         \
                                 t[i][g] = hnr_p_dot_word(t[i][g], w[0][k], (const hnr_word *)four, MOST);              \
                             }                                                                                          \
-                        if (n)                                                                                         \
+                        if (n && !all_high)                                                                            \
                             HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS; g++)          \
                                 t[i][g] += high[(at + i) * 2 + g];                                                     \
                         HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) HNR_UNROLL for (int g = 0; g < GROUPS; g++)   \
                             acc[at + i] = hnr_p_add(acc[at + i], t[i][g], s[g], d[(at + i) * BLOCKS + b], m[g],        \
                                                     low + ((at + i) * BLOCKS + b) * GROUPS + g, MIN);                  \
                     }                                                                                                  \
-                    if (n) hnr_no_high(high, R, 1, which, n);                                                          \
+                    if (n && !all_high) hnr_no_high(high, R, 1, which, n);                                             \
                     which += n;                                                                                        \
                 }                                                                                                      \
             }                                                                                                          \
