@@ -20,6 +20,7 @@ CARRY(scalar, "src/backend/cpu/rt/scalar.h")
 CARRY(philox, "src/ir/philox.h")
 CARRY(block_decode, "src/ir/block_decode.h")
 CARRY(lanes, "src/backend/cpu/rt/lanes.h")
+CARRY(unpack, "src/backend/cpu/rt/unpack.h")
 CARRY(packed, "src/backend/cpu/rt/packed.h")
 CARRY(order, "src/backend/cpu/rt/order.h")
 CARRY(odd, "src/backend/cpu/rt/odd.h")
@@ -51,7 +52,8 @@ static const part parts[] = {
     {"attend", hn_rt_attend, "base convert lanes"},
     {"winograd", hn_rt_winograd, "base lanes"},
     {"block_decode", hn_rt_block_decode, ""},
-    {"packed", hn_rt_packed, "base lanes"},
+    {"unpack", hn_rt_unpack, "base lanes"},
+    {"packed", hn_rt_packed, "base lanes unpack"},
 };
 /* Written once per vector width, by nest_c_math.c. */
 static const part by_width[] = {

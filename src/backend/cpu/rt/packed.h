@@ -8,21 +8,16 @@
  * Other operand: rounded to bytes in blocks of 32 (quantize_blocks): q, the scale d of each block, the sums of each
  * 16 bytes; of two bytes an element, low ones and, behind a row's, high ones, which count 128 times; or floats. A
  * column's sum goes block after block in one order, whatever the number of rows, columns, threads or work items; inside
- * a block the sum of bytes is exact. So results do not depend on neighbours. Needs base.h and lanes.h.
- *
- * A codec unpacks 32 elements of its columns: w[8], each with four elements a lane as bytes from 0 to 255; the value
- * is s[g] (byte - OFF) + m[g], for each group g of 16 (GROUPS 2) or all 32 (GROUPS 1). */
+ * a block the sum of bytes is exact. So results do not depend on neighbours. Needs base.h, lanes.h and unpack.h. */
 /* Instructions that have no form in C, by the compilers' names; headers of intrinsics cost 200 ms a compilation. */
 #if defined(__clang__)
 #define HNR_X86_DOT(c, a, x) __builtin_ia32_vpdpbusd512(c, a, x)
 #define HNR_X86_PAIRS(a, b) __builtin_ia32_pmaddwd512(a, b)
 #define HNR_X86_PAIRS_B(a, b) __builtin_ia32_pmaddubsw512(a, b)
-#define HNR_X86_LOOK_UP(table, x) __builtin_ia32_pshufb512(table, x)
 #else
 #define HNR_X86_DOT(c, a, x) __builtin_ia32_vpdpbusd_v16si(c, a, x)
 #define HNR_X86_PAIRS(a, b) __builtin_ia32_pmaddwd512_mask(a, b, (hnr_li){0}, -1)
 #define HNR_X86_PAIRS_B(a, b) __builtin_ia32_pmaddubsw512_mask(a, b, (hnr_ls){0}, -1)
-#define HNR_X86_LOOK_UP(table, x) __builtin_ia32_pshufb512_mask(table, x, x, -1)
 #endif
 #if defined(__ARM_FEATURE_DOTPROD)
 #include <arm_neon.h>
@@ -121,194 +116,6 @@ HNR_ALWAYS void hnr_p_block(hnr_li t[2], const hnr_lu w[8], const int8_t *q, int
         }
     }
 }
-
-HNR_ALWAYS hnr_lu hnr_p_word(const uint8_t *p) { return *(const hnr_lu_any *)p; }
-/* Bits [from, from + 6) … of each lane as a float. */
-HNR_ALWAYS hnr_lf hnr_p_bits(hnr_lu w, int from, uint32_t mask) { return hnr_l_float((hnr_li)(w >> from & mask)); }
-
-/* Units of a block of 16 columns: halves and words behind `at` bytes of headers a column; h: the first column. */
-#define HNR_HALF(at) hnr_l_half(p + 16 * (at) + 2 * h)
-#define HNR_WORD(at, i) hnr_p_word(p + 16 * (at) + 64 * (i) + 4 * h)
-#define HNR_UNPACK(name)                                                                                               \
-    HNR_ALWAYS void hnr_un_##name(const uint8_t *p, int h, int j, hnr_lu w[8], hnr_lf s[2], hnr_lf m[2])
-#define HNR_UNUSED (void)j, (void)m
-
-#define HNR_NIBBLES(at)                                                                                                \
-    HNR_UNROLL for (int t = 0; t < 4; t++) {                                                                           \
-        hnr_lu x = HNR_WORD(at, t);                                                                                    \
-        w[t] = x & 0x0f0f0f0f;                                                                                         \
-        w[t + 4] = x >> 4 & 0x0f0f0f0f;                                                                                \
-    }
-/* Floats: what a lane has is taken from the panel as it is needed. */
-HNR_UNPACK(f16) { (void)p, (void)h, (void)w, (void)s, HNR_UNUSED; }
-HNR_UNPACK(bf16) { (void)p, (void)h, (void)w, (void)s, HNR_UNUSED; }
-HNR_UNPACK(q4_0) {
-    HNR_UNUSED;
-    s[0] = HNR_HALF(0);
-    HNR_NIBBLES(2)
-}
-HNR_UNPACK(q4_1) {
-    HNR_UNUSED;
-    s[0] = HNR_HALF(0), m[0] = HNR_HALF(2);
-    HNR_NIBBLES(4)
-}
-/* Bit e of a column's word is the fifth bit of element e: four of them to the bytes of a lane. */
-HNR_ALWAYS hnr_lu hnr_p_fifth(hnr_lu high, int t) {
-    hnr_lu x = high >> 4 * t & 15;
-    return (x & 1) << 4 | (x & 2) << 11 | (x & 4) << 18 | (x & 8) << 25;
-}
-HNR_UNPACK(q5_0) {
-    HNR_UNUSED;
-    hnr_lu high = HNR_WORD(2, 0);
-    s[0] = HNR_HALF(0);
-    HNR_NIBBLES(6)
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] |= hnr_p_fifth(high, t);
-}
-HNR_UNPACK(q5_1) {
-    HNR_UNUSED;
-    hnr_lu high = HNR_WORD(4, 0);
-    s[0] = HNR_HALF(0), m[0] = HNR_HALF(2);
-    HNR_NIBBLES(8)
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] |= hnr_p_fifth(high, t);
-}
-HNR_UNPACK(q8_0) {
-    HNR_UNUSED;
-    s[0] = HNR_HALF(0);
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = HNR_WORD(2, t) ^ 0x80808080;
-}
-/* Scales and minima as floats: of hone, for files whose scales are. */
-HNR_UNPACK(n4) {
-    HNR_UNUSED;
-    s[0] = (hnr_lf)HNR_WORD(0, 0), m[0] = (hnr_lf)HNR_WORD(4, 0);
-    HNR_NIBBLES(8)
-}
-HNR_UNPACK(n8) {
-    HNR_UNUSED;
-    s[0] = (hnr_lf)HNR_WORD(0, 0), m[0] = (hnr_lf)HNR_WORD(4, 0);
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = HNR_WORD(8, t);
-}
-/* Values of nibbles by a table of 16 bytes. */
-HNR_ALWAYS hnr_lu hnr_p_table(hnr_lu x, const uint8_t table[16]) {
-    union {
-        uint8_t b[4 * HNR_L];
-        hnr_lb v;
-        hnr_lu u;
-    } t, in = {.u = x};
-    for (int i = 0; i < 4 * HNR_L; i++) t.b[i] = table[i & 15];
-#if defined(__AVX512BW__)
-    return (hnr_lu)HNR_X86_LOOK_UP(t.v, in.v);
-#elif defined(__AVX2__)
-    return (hnr_lu)__builtin_ia32_pshufb256(t.v, in.v);
-#else
-    for (int i = 0; i < 4 * HNR_L; i++) t.b[i] = table[in.b[i]];
-    return t.u;
-#endif
-}
-HNR_UNPACK(iq4_nl) {
-    static const uint8_t table[16] = {1,   24,  45,  63,  79,  93,  106, 118,
-                                      129, 141, 153, 166, 181, 197, 217, 241}; /* value + 128 */
-    HNR_UNUSED;
-    s[0] = HNR_HALF(0);
-    HNR_NIBBLES(2)
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = hnr_p_table(w[t], table);
-}
-HNR_UNPACK(mxfp4) {
-    static const uint8_t table[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0}; /* value + 12 */
-    HNR_UNUSED;
-    hnr_lu e = __builtin_convertvector(__builtin_convertvector(*(const hnr_lc_any *)(p + h), hnr_lh), hnr_lu);
-    hnr_lu tiny = (hnr_lu)(e < 2);
-    s[0] = (hnr_lf)(((e - 1) << 23 & ~tiny) | ((e + 1) * 0x00200000u & tiny));
-    HNR_NIBBLES(1)
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = hnr_p_table(w[t], table);
-}
-/* Blocks of 256; j: which 32 of them. */
-HNR_UNPACK(iq4_xs) {
-    static const uint8_t table[16] = {1,   24,  45,  63,  79,  93,  106, 118,
-                                      129, 141, 153, 166, 181, 197, 217, 241}; /* value + 128 */
-    hnr_lu low = HNR_WORD(4, 0) >> 4 * j & 15;
-    hnr_lu high = __builtin_convertvector(*(const hnr_lh_any *)(p + 32 + 2 * h), hnr_lu) >> 2 * j & 3;
-    (void)m;
-    s[0] = HNR_HALF(0) * hnr_l_float((hnr_li)(low | high << 4) - 32);
-    HNR_UNROLL for (int t = 0; t < 4; t++) {
-        hnr_lu x = HNR_WORD(8, 4 * j + t);
-        w[t] = hnr_p_table(x & 0x0f0f0f0f, table);
-        w[t + 4] = hnr_p_table(x >> 4 & 0x0f0f0f0f, table);
-    }
-}
-HNR_UNPACK(tq2_0) {
-    (void)m;
-    s[0] = HNR_HALF(64);
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = HNR_WORD(0, 8 * (j / 4) + t) >> 2 * (j % 4) & 0x03030303;
-}
-HNR_UNPACK(q2_k) {
-    hnr_lf d = HNR_HALF(80), low = HNR_HALF(82);
-    hnr_lu scale = HNR_WORD(0, j / 2) >> 16 * (j % 2);
-    for (int g = 0; g < 2; g++) {
-        s[g] = d * hnr_p_bits(scale, 8 * g, 15);
-        m[g] = -(low * hnr_p_bits(scale, 8 * g + 4, 15));
-    }
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = HNR_WORD(16, 8 * (j / 4) + t) >> 2 * (j % 4) & 0x03030303;
-}
-HNR_UNPACK(q3_k) {
-    (void)m;
-    hnr_lf d = HNR_HALF(108);
-    for (int g = 0; g < 2; g++) {
-        int i = 2 * j + g;
-        hnr_lu low = HNR_WORD(96, i % 8 / 4) >> (8 * (i % 4) + 4 * (i / 8)) & 15;
-        hnr_lu high = HNR_WORD(96, 2) >> (8 * (i % 4) + 2 * (i / 4)) & 3;
-        s[g] = d * hnr_l_float((hnr_li)(low | high << 4) - 32);
-    }
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] =
-        (HNR_WORD(32, 8 * (j / 4) + t) >> 2 * (j % 4) & 0x03030303) | (HNR_WORD(0, t) >> j & 0x01010101) << 2;
-}
-HNR_ALWAYS void hnr_p_scales(const uint8_t *p, int h, int j, hnr_lf *s, hnr_lf *m) {
-    hnr_lu a = HNR_WORD(4, 0), b = HNR_WORD(4, 1), c = HNR_WORD(4, 2);
-    int at = 8 * (j % 4);
-    hnr_lu scale = a >> at, low = b >> at;
-    if (j >= 4) {
-        hnr_lu both = c >> at;
-        scale = (both & 15) | (scale >> 2 & 48);
-        low = (both >> 4 & 15) | (low >> 2 & 48);
-    }
-    *s = HNR_HALF(0) * hnr_p_bits(scale, 0, 63);
-    *m = -(HNR_HALF(2) * hnr_p_bits(low, 0, 63));
-}
-HNR_UNPACK(q4_k) {
-    hnr_p_scales(p, h, j, s, m);
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = HNR_WORD(16, 8 * (j / 2) + t) >> 4 * (j % 2) & 0x0f0f0f0f;
-}
-HNR_UNPACK(q5_k) {
-    hnr_p_scales(p, h, j, s, m);
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] =
-        (HNR_WORD(48, 8 * (j / 2) + t) >> 4 * (j % 2) & 0x0f0f0f0f) | (HNR_WORD(16, t) >> j & 0x01010101) << 4;
-}
-HNR_UNPACK(q6_k) {
-    (void)m;
-    hnr_lf d = HNR_HALF(208);
-    hnr_li scale = (hnr_li)(HNR_WORD(192, j / 2) >> 16 * (j % 2));
-    int part = j % 4;
-    s[0] = d * hnr_l_float(scale << 24 >> 24);
-    s[1] = d * hnr_l_float(scale << 16 >> 24);
-    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] =
-        (HNR_WORD(0, 16 * (j / 4) + 8 * (part & 1) + t) >> 4 * (part / 2) & 0x0f0f0f0f) |
-        (HNR_WORD(128, 8 * (j / 4) + t) >> 2 * part & 0x03030303) << 4;
-}
-
-/* Element 4 t + i of the 32 as a float, as the codec defines it: GROUPS, OFF and MIN are the codec's. */
-HNR_ALWAYS hnr_lf hnr_p_value(hnr_lu w, int i, hnr_lf s, hnr_lf m, int off, int min) {
-    hnr_lf x = s * hnr_l_float((hnr_li)(w >> 8 * i & 255) - off);
-    return min ? x + m : x;
-}
-#define HNR_VALUE(name, t, i, GROUPS, OFF, MIN)                                                                        \
-    (GROUPS ? hnr_p_value(w[t], i, s[GROUPS == 2 ? (t) / 4 : 0], m[GROUPS == 2 ? (t) / 4 : 0], OFF, MIN)               \
-            : hnr_value_##name(p + 128 * (t) + 32 * (i) + 2 * h))
-HNR_ALWAYS hnr_lf hnr_value_f16(const uint8_t *p) { return hnr_l_half(p); }
-HNR_ALWAYS hnr_lf hnr_value_bf16(const uint8_t *p) { return hnr_l_brain(p); }
-#define HNR_NO_VALUE(name)                                                                                             \
-    HNR_ALWAYS hnr_lf hnr_value_##name(const uint8_t *p) {                                                             \
-        (void)p;                                                                                                       \
-        return (hnr_lf){0};                                                                                            \
-    }
 
 /* The 16 columns of R rows, of which `columns` are results. */
 HNR_ALWAYS void hnr_p_store(float *y, int64_t columns, int h, hnr_lf x) {
