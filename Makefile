@@ -26,10 +26,11 @@ WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-proto
            -Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion $(WERROR)
 STD     := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc
 CLI_PKGS := libzip
+# Each of these asks pkg-config at its first use, then is what it answered: make would ask again for every file.
 # PostgreSQL's client library is loaded when winners are asked for at a server (src/record/pq.h): its header is all that is needed here.
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) libpq 2>/dev/null)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(PKGS) libpq 2>/dev/null))$(PKG_CFLAGS)
 # libevent_openssl asks for all of libevent, where core and extra will do.
-PKG_LIBS   = $(filter-out -levent,$(shell pkg-config --libs $(PKGS) 2>/dev/null)) -lm -lpthread
+PKG_LIBS   = $(eval PKG_LIBS := $$(filter-out -levent,$$(shell pkg-config --libs $(PKGS) 2>/dev/null)) -lm -lpthread)$(PKG_LIBS)
 # Nothing here asks errno of a mathematical function, and square roots that set it are not vectorised.
 ALL_CFLAGS = $(STD) $(WARN) -fno-math-errno -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(CFLAGS)
 
