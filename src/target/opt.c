@@ -216,7 +216,12 @@ static void middle(hn_str *s, const hn_opt *opt, const hn_opt_call *c, const cha
     add(s, c->output);
     hn_str_add(s, ".bc -o");
     add(s, c->output);
-    hn_str_add(s, ".opt.part && mv");
+    hn_str_add(s, ".opt.part");
+}
+
+/* opt's result gets its name when it is whole. */
+static void name_result(hn_str *s, const hn_opt_call *c) {
+    hn_str_add(s, "mv");
     add(s, c->output);
     hn_str_add(s, ".opt.part");
     add(s, c->output);
@@ -241,21 +246,52 @@ static void back(hn_str *s, const hn_opt_call *c) {
     add(s, c->output);
 }
 
-void hn_opt_compile(hn_str *s, const hn_opt *opt, const hn_opt_call *c, const char *pipeline) {
-    if (!c->has_bitcode) {
-        front(s, c);
-        hn_str_add(s, " && ");
-    }
-    middle(s, opt, c, pipeline);
-    hn_str_add(s, " && ");
-    back(s, c);
-    hn_str_add(s, " && rm -f");
+static void remove_files(hn_str *s, const hn_opt_call *c) {
+    hn_str_add(s, "rm -f");
     if (!c->keeps_bitcode) {
         add(s, c->output);
         hn_str_add(s, ".bc");
     }
     add(s, c->output);
     hn_str_add(s, ".opt.bc");
+}
+
+static const char *const stages[] = {"stage 1 of 3, bitcode without passes", "stage 2 of 3, opt's run of the passes",
+                                     "stage 3 of 3, code of what opt made"};
+
+/* One more stage; done: all before it, which has to run again where this one is repeated. */
+static void add_stage(hn_str *s, const hn_opt_call *c, int i, const char *command, hn_str *done) {
+    hn_str_addf(s, "%s%s", i > c->has_bitcode ? " && " : "", command);
+    if (!c->tells) return;
+    hn_str what = {0};
+    hn_str_addf(&what, "'%s' (%s)", c->source, stages[i]);
+    hn_str_addf(done, "%s%s", done->n ? " && " : "", command);
+    hn_str_addf(s, " || " HN_OPT_FAILED " $? %d", i + 1);
+    add(s, what.text ? what.text : "");
+    add(s, done->text ? done->text : "");
+    s->failed |= what.failed;
+    hn_str_free(&what);
+}
+
+void hn_opt_compile(hn_str *s, const hn_opt *opt, const hn_opt_call *c, const char *pipeline) {
+    hn_str part[5] = {0}, done = {0};
+    front(&part[0], c);
+    middle(&part[1], opt, c, pipeline);
+    name_result(&part[2], c);
+    back(&part[3], c);
+    remove_files(&part[4], c);
+    for (size_t i = 0; i < 5; i++) s->failed |= part[i].failed || !part[i].text;
+    if (!s->failed) {
+        if (!c->has_bitcode) add_stage(s, c, 0, part[0].text, &done);
+        add_stage(s, c, 1, part[1].text, &done);
+        hn_str_addf(s, " && %s", part[2].text);
+        hn_str_addf(&done, " && %s", part[2].text);
+        add_stage(s, c, 2, part[3].text, &done);
+        hn_str_addf(s, " && %s", part[4].text);
+    }
+    for (size_t i = 0; i < 5; i++) hn_str_free(&part[i]);
+    s->failed |= done.failed;
+    hn_str_free(&done);
 }
 
 static bool lies(const char *dir, const char *output, const char *ending) {
@@ -266,9 +302,7 @@ static bool lies(const char *dir, const char *output, const char *ending) {
     return there;
 }
 
-/* opt's result gets its name when it is whole. */
 const char *hn_opt_stage(const char *dir, const char *output) {
-    if (!lies(dir, output, ".bc")) return "stage 1 of 3, bitcode without passes";
-    if (!lies(dir, output, ".opt.bc")) return "stage 2 of 3, opt's run of the passes";
-    return "stage 3 of 3, code of what opt made";
+    if (!lies(dir, output, ".bc")) return stages[0];
+    return stages[lies(dir, output, ".opt.bc") ? 2 : 1];
 }

@@ -45,7 +45,11 @@ typedef struct hn_opt_call {
     const char *source, *output; /* output.bc, output.opt.part and output.opt.bc lie beside it for a while */
     bool has_bitcode;            /* output.bc is there: it follows from the source and the words alone */
     bool keeps_bitcode;          /* output.bc is left there */
+    bool tells;                  /* what fails calls HN_OPT_FAILED, which does not come back */
 } hn_opt_call;
+
+/* A function of the shell: exit status, number of the stage, what failed, the command that repeats it. */
+#define HN_OPT_FAILED "hone_failed"
 
 /* In which stage a compilation in `dir` is, or stopped, by what lies there: for people. */
 const char *hn_opt_stage(const char *dir, const char *output);
