@@ -26,8 +26,25 @@ static hone_rc draft_program(hn_arena *a, hn_project *p, const char *root, const
     return rc;
 }
 
+/* Plain calls of a compiler that make one program are drafted as a project's are; false: they are not, or not whole. */
+static bool draft_calls(hn_arena *a, const char *root, const hone_draft_options *o, hn_drafted *d) {
+    const hn_line *link = NULL;
+    hn_project p;
+    hn_made made;
+    hone_err why = {0};
+    hone_draft_options all = *o;
+    all.no_try = false; /* what is not there is left to the text */
+    if (hn_project_take_calls(a, &p, o->build) && !hn_project_choose(a, &p, NULL, o->run, &link, &why) &&
+        !hn_project_flatten(a, &p, link, &made, &why) && !hn_draft_program(a, &p, &made, root, &all, d, &why))
+        return true;
+    hn_drafted_free(d);
+    *d = (hn_drafted){0};
+    return false;
+}
+
 /* Of a build command that is wrapped, what the run needs is not known to be a source: all of the folder is. */
 static hone_rc draft_command(hn_arena *a, const char *root, const hone_draft_options *o, hn_drafted *d, hone_err *err) {
+    if (draft_calls(a, root, o, d)) return HONE_OK;
     hone_rc rc = hn_draft_read_build(a, o->build, d, err);
     if (!rc && o->run && d->program) hn_draft_run(a, root, d->program, o->run, d, !d->wrapped);
     return rc;

@@ -147,11 +147,25 @@ static const hn_line *commonest(const work *w) {
 
 /* --- what it reads ------------------------------------------------------------------------------------------------ */
 
+/* The next word of rules of make, where "\\ " is a blank of a file's name and "$$" a dollar; NULL: none. */
+static const char *rule_word(hn_arena *a, const char **at) {
+    const char *p = *at;
+    hn_str s = {0};
+    while (*p && (strchr(" \t\r\n", *p) || (*p == '\\' && p[1] && strchr("\r\n", p[1])))) p++;
+    for (; *p && !strchr(" \t\r\n", *p); p++) {
+        if ((*p == '\\' && p[1] && strchr(" #", p[1])) || (*p == '$' && p[1] == '$')) p++;
+        hn_str_add_n(&s, p, 1);
+    }
+    *at = p;
+    const char *word = s.n ? hn_strdup(a, s.text) : NULL;
+    a->failed |= s.failed;
+    hn_str_free(&s);
+    return word;
+}
+
 static void take_rules(const work *w, const char *dir, const char *text) {
-    for (const char *at = text; *(at += strspn(at, " \t\r\n\\")); at += strcspn(at, " \t\r\n")) {
-        size_t n = strcspn(at, " \t\r\n");
-        const char *word = hn_strndup(w->a, at, n);
-        if (!word || word[n - 1] == ':') continue;
+    for (const char *word; (word = rule_word(w->a, &text));) {
+        if (word[strlen(word) - 1] == ':') continue;
         const char *path = hn_line_path(w->a, dir, word);
         if (hn_exists(path)) hn_draft_add_source(w->d, hn_draft_relative(w->a, w->root, path));
     }
@@ -295,6 +309,7 @@ static void write_build(const work *w, const group *g, size_t n) {
         add_units(w, g, s);
         add_link(w, g->words, s);
         add_text(s, "-o {out}");
+        w->d->n_files = w->made->n;
         return;
     }
     for (size_t i = 0; i < n; i++) compile_group(w, &g[i], s);
@@ -311,7 +326,9 @@ static void note_origin(const work *w, const hn_project *p) {
     static const char *const how[] = {[HN_PROJECT_MAKE] = "what `make -n -B` prints",
                                       [HN_PROJECT_COMPILE_DB] = "compile_commands.json and link.txt",
                                       [HN_PROJECT_NINJA] = "what `ninja -t commands` prints",
-                                      [HN_PROJECT_CARGO] = "`cargo metadata`"};
+                                      [HN_PROJECT_CARGO] = "`cargo metadata`",
+                                      [HN_PROJECT_CALLS] = NULL};
+    if (!how[p->kind]) return;
     hn_str_addf(
         &w->d->note,
         "# Drafted from %s in %s: all files of the program in one build, those\n# that are archived or made into "

@@ -24,6 +24,19 @@ void hn_project_take(hn_arena *a, hn_project *p, const char *text, size_t n, con
     }
 }
 
+bool hn_project_take_calls(hn_arena *a, hn_project *p, const char *build) {
+    char *cwd = realpath(".", NULL);
+    hn_simples s = {0};
+    *p = (hn_project){.kind = HN_PROJECT_CALLS, .dir = cwd ? hn_strdup(a, cwd) : NULL};
+    free(cwd);
+    if (!p->dir || strpbrk(build, "{}$`*?[]<>|()#~") || strstr(build, "&>")) return false;
+    hn_shell_commands(a, build, strlen(build), p->dir, &s);
+    for (size_t i = 0; i < s.n; i++)
+        if (!hn_family_knows_command(s.command[i].word[0]) && strcmp(s.command[i].word[0], "ar") != 0) return false;
+    hn_project_take(a, p, build, strlen(build), p->dir);
+    return s.n && p->n == s.n && hn_arena_ok(a);
+}
+
 /* --- programs ----------------------------------------------------------------------------------------------------- */
 
 static const char *base_of(const char *path) {

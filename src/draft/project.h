@@ -14,7 +14,8 @@ typedef enum hn_project_kind {
     HN_PROJECT_MAKE,
     HN_PROJECT_COMPILE_DB,
     HN_PROJECT_NINJA,
-    HN_PROJECT_CARGO
+    HN_PROJECT_CARGO,
+    HN_PROJECT_CALLS /* a command that the user gave: plain calls of compilers */
 } hn_project_kind;
 
 typedef struct hn_project {
@@ -31,6 +32,10 @@ hone_rc hn_project_find(hn_arena *a, const char *path, hn_project *out, hone_err
 hone_rc hn_project_read(hn_arena *a, hn_project *p, const char *target, hone_err *err);
 /* Appends those of a text that a build printed. */
 void hn_project_take(hn_arena *a, hn_project *p, const char *text, size_t n, const char *dir);
+
+/* Takes a build command of plain calls of compilers and ar, run in the current folder. False: it does something else,
+ * too, or something that only a shell understands. */
+bool hn_project_take_calls(hn_arena *a, hn_project *p, const char *build);
 
 /* One source and how it is compiled. */
 typedef struct hn_draft_unit {

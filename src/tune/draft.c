@@ -260,15 +260,10 @@ static void add_goals(hn_str *s, const scan *f) {
         harness ? "what goes to hone_bench_output" : "what is printed");
 }
 
-static void add_contracts(hn_str *s, const hn_family *family) {
-    hn_str_add(s, "\n# Contracts of floating point offered: strict, contract (fused multiply-add), fast (");
-    for (size_t i = 0; family->contract[HONE_FP_FAST][i] && !i; i++) hn_str_add(s, family->contract[HONE_FP_FAST][i]);
-    hn_str_add(s, "). What is\n# looser than the baseline's needs a parity rule with a tolerance.\n"
-                  "#floating_point: contract\n");
-}
+#define START_RUN "{out} {input}"
 
 static void add_rest(hn_str *s, const hn_family *family) {
-    if (family->contract[HONE_FP_FAST] && *family->contract[HONE_FP_FAST]) add_contracts(s, family);
+    hn_draft_add_contracts(s, family);
     hn_str_add(
         s, "\n# Limits of one build and one run.\nstages: {build: 120 s, run: 60 s, memory: 4 GiB}\n"
            "\n# When to stop: at the first of these.\nbudget: {evaluations: 200} # time: 10 min, plateau: 60, target: "
@@ -370,9 +365,11 @@ static hone_rc draft_source(const char *source, char **text, hone_err *err) {
     hn_str_addf(&build, "%s%s%s%s -o {out}", f.openmp ? language->openmp : "", f.harness ? " {harness}" : "",
                 f.math ? language->math : "", f.threads ? language->threads : "");
     add_quoted(&s, "build", build.text);
-    add_quoted(&s, "run", "{out} {input}");
+    add_quoted(&s, "run", START_RUN);
     hn_str_addf(&s, "compilers: [%s] # several may be offered: each brings its own controls\n", language->command);
     hn_str_addf(&s, "baseline: %s # what gains are measured against\n", family->baseline);
+    hn_draft_add_offers(
+        &s, &(hn_draft_offers){.family = family, .compiler = language->command, .run = START_RUN, .passes = true});
     add_macros(&s, &f, family);
     add_inputs(&s, &f, NULL);
     add_goals(&s, &f);
@@ -462,10 +459,12 @@ static void split_compiler_call(const words *w, size_t cc, hn_drafted *c) {
             continue;
         }
         c->linked &= !hn_matches(c->family->no_program, x);
+        c->n_files += is_source(x);
         if (is_source(x) && hn_exists(x)) hn_str_addf(&c->sources, "%s%s", c->sources.n ? "\n" : "", x);
         add_word(&c->build, x);
     }
     if (!has_out) hn_str_add(&c->build, " -o {out}");
+    if (!c->ask.n) c->n_files = 0;
 }
 
 /* Is it one of the lines? */
@@ -523,15 +522,6 @@ static void pass_cc_and_cflags(const words *w, hn_drafted *c) {
     hn_str_add(&c->build, " {out}");
 }
 
-/* Where the compiler is LLVM's and opt of its version is here. */
-static void add_passes(hn_str *s, const hn_drafted *c) {
-    hone_post_link_tool tool;
-    if (c->controls || c->wrapped || !c->compiler || !c->family->passes) return;
-    if (hone_target_pass_tool(c->compiler, &tool, NULL)) return;
-    hn_str_addf(s, "#controls: {passes: true} # search the order of LLVM's passes, which %s runs: docs/pass-order.md\n",
-                tool.command);
-}
-
 static void write_command(hn_str *s, hn_drafted *c) {
     add_head(s);
     if (c->note.n) hn_str_add(s, c->note.text);
@@ -558,18 +548,18 @@ static void write_command(hn_str *s, hn_drafted *c) {
         hn_str_add(
             s,
             "# The command only compiles: name a program that uses the object, or judge code_size and compile_time.\n");
-    add_quoted(s, "run", c->run ? c->run : c->linked ? "{out} {input}" : "true");
+    add_quoted(s, "run", c->run ? c->run : c->linked ? START_RUN : "true");
     hn_str_add(s, "compilers: [");
     hn_yaml_add_scalar(s, c->compiler ? c->compiler : c->family->command);
     hn_str_add(s, "] # several may be offered: each brings its own controls\n");
     add_quoted(s, "baseline", c->baseline.n ? c->baseline.text : c->family->plain);
     if (c->controls) hn_str_addf(s, "controls: %s\n", c->controls);
-    add_passes(s, c);
     if (c->linked)
-        hn_str_add(
-            s, "#environment: true # offer allocators, malloc's tunables and linkers, too: docs/environment.md\n"
-               "#post_link: bolt # lay the linked program out anew by a profile of its branches: docs/post-link.md\n"
-               "#per_file: 2 # the hottest files may have controls of their own: docs/per-file.md\n");
+        hn_draft_add_offers(s, &(hn_draft_offers){.family = c->family,
+                                                  .compiler = c->compiler ? c->compiler : c->family->command,
+                                                  .run = c->run ? c->run : START_RUN,
+                                                  .n_files = c->n_files,
+                                                  .passes = !c->controls && c->n_files});
 }
 
 hone_rc hn_draft_write(hn_drafted *d, char **text, hone_err *err) {

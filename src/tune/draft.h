@@ -19,6 +19,7 @@ typedef struct hn_drafted {
     const char *run;      /* NULL: "{out} {input}" */
     const char *args;     /* of the one input; NULL: none is known */
     const char *controls; /* the value of `controls`; NULL: left out */
+    size_t n_files;       /* that the build compiles, where it is one call of the compiler; else 0 */
     bool linked;          /* not -c */
     bool wrapped;         /* make or a script: it may read any file */
 } hn_drafted;
@@ -30,6 +31,17 @@ void hn_drafted_free(hn_drafted *d);
 
 /* Stands in drafts of code that nobody calls yet: they cannot be built. */
 #define HN_DRAFT_NO_MAIN "The source has no main()"
+
+/* Parts of a search that a draft shows as comments: those that can work for this program, with the tools installed. */
+typedef struct hn_draft_offers {
+    const hn_family *family;
+    const char *compiler, *run;
+    size_t n_files; /* of hn_drafted */
+    bool passes;    /* the build is the compiler's own call, and the draft has no `controls` yet */
+} hn_draft_offers;
+void hn_draft_add_offers(hn_str *s, const hn_draft_offers *o);
+/* Floating-point contracts, with the rule of parity that they need. */
+void hn_draft_add_contracts(hn_str *s, const hn_family *family);
 
 /* A word quoted for the shell, as it has to stand in a template. */
 void hn_draft_add_word(hn_str *s, const char *word);

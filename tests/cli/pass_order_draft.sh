@@ -1,10 +1,12 @@
-# A draft mentions the order of passes where the build calls a clang that has an opt of its version.
+# A draft mentions the order of passes where the build calls a clang that has an opt of its version, or gcc beside such a clang.
 echo 'int main(void) { return 0; }' > a.c; mkdir bin
 tool() { printf '#!/bin/sh\ncase "$1" in --version) echo "LLVM version %s" ;; *) %s ;; esac\n' "$2" "$3" > bin/$1; chmod +x bin/$1; }
 draft() { echo "= $1"; PATH=$PWD/bin:$PATH "$HONE" init --build "$1" --no-try --force 2> /dev/null; grep passes hone.yaml || echo "not mentioned"; }
 tool clang-77 77.1.7 true; tool opt-77 77.1.7 'echo "a,f(b)"'
 draft "clang-77 -O2 a.c -o a"
+tool clang "77.1.7, clang version 77.1.7" true
 draft "gcc -O2 a.c -o a"
+draft "gcc -O2 a.c -o a && cp a b"
 draft "make CC=clang-77"
 tool opt-77 77.1.6 'echo "a,f(b)"'
 draft "clang-77 -O2 a.c -o a"
