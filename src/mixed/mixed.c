@@ -104,6 +104,7 @@ static hone_rc count_weights(session *s, hone_err *err) {
         uint64_t elements = (uint64_t)hn_tensor_n(x->w);
         s->wide[i] = elements * sizeof(float);
         s->slim[i] = elements + (uint64_t)x->w->dim[x->product.form.axis] * sizeof(float);
+        if (x->product.form.own) s->slim[i] = s->wide[i];
     }
     return HONE_OK;
 }

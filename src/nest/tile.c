@@ -107,7 +107,7 @@ bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, const hn_walk *w, h
 bool hn_tile_calls(const hn_nest *n, hn_st first) {
     for (hn_st id = first; id; id = n->st[id].next) {
         const hn_scalar *x = n->st[id].kind == HN_ST_LET ? &n->sv[n->st[id].value] : NULL;
-        if (x && x->kind == HN_SV_OP && !hn_op_is_easy(x->op)) return true;
+        if (x && x->kind == HN_SV_OP && !hn_op_is_easy(x->op) && x->op != HN_OP_ROUND) return true;
     }
     return false;
 }

@@ -5,6 +5,10 @@
  * "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference", CVPR 2018, section
  * 2.3). Signed x become unsigned by 128 more, which z takes back. Where a window's padding counts it is written out as
  * z. In floats the scales are multiplied in another order: a rounding more or less, as sums have.
+ *
+ * Where every channel has weights of its own (depthwise) an instruction for four products of a channel finds no four
+ * neighbours in memory, and the time goes into reading the image. There the image alone is bytes, which the kernel
+ * widens in registers; the weights stay floats and take the scale.
  */
 #include "pass/bytes.h"
 #include "base/err.h"
@@ -13,14 +17,37 @@
 
 #include <string.h>
 
-/* WEIGHTS_MIN, COLUMNS_MIN: fewer weights or columns of results are not worth it. DEPTH_MAX: so many products of 255 by
- * 255 add up within an i32. */
-enum { WEIGHTS_MIN = 4096, COLUMNS_MIN = 16, DEPTH_MAX = 1 << 15, SPATIAL_MAX = 3, HALF = 128 };
+/* WEIGHTS_MIN, COLUMNS_MIN: fewer weights or columns of results are not worth it; of convolutions of whole words whose
+ * results are images of IMAGE_MIN elements WEIGHTS_FEW are enough. DEPTH_MAX: so many products of 255 by 255 add up
+ * within an i32. */
+enum {
+    WEIGHTS_MIN = 4096,
+    WEIGHTS_FEW = 256,
+    IMAGE_MIN = 256,
+    COLUMNS_MIN = 16,
+    DEPTH_MAX = 1 << 15,
+    SPATIAL_MAX = 3,
+    HALF = 128
+};
 
 bool hn_multiplies_bytes(const hn_graph *g, const hn_node *n) {
     const hn_tensor *w = hn_const_of(g, n->in[1]);
     return w && w->dtype == HONE_I8 && hn_type_of(g, n->in[0])->dtype == HONE_U8 &&
            hn_type_of(g, n->out[0])->dtype == HONE_I32;
+}
+
+/* A convolution in f32 whose channels each have weights of their own. */
+static bool has_own_weights(const hn_graph *g, const hn_node *n) {
+    int64_t results, channels;
+    if (n->op != HN_OP_CONV || n->n_in != 2 || hn_type_of(g, n->out[0])->dtype != HONE_F32) return false;
+    const hn_type *w = hn_type_of(g, n->in[1]);
+    if (w->dtype != HONE_F32 || w->rank < 3 || w->rank > SPATIAL_MAX + 2) return false;
+    if (!hn_dim_is_int(g->dims, w->dim[0], &results) || !hn_dim_is_int(g->dims, w->dim[1], &channels)) return false;
+    return channels == 1 && results >= COLUMNS_MIN && hn_attr_i(n, HN_A_GROUPS, 1) == results;
+}
+
+bool hn_widens_bytes(const hn_graph *g, const hn_node *n) {
+    return has_own_weights(g, n) && hn_type_of(g, n->in[0])->dtype == HONE_U8;
 }
 
 bool hn_multiplies_halves(const hn_graph *g, const hn_node *n) {
@@ -176,13 +203,18 @@ static bool read_contraction(const hn_graph *g, const hn_node *n, product *p) {
     return read_depth(g, n, p);
 }
 
-static bool read_convolution(const hn_graph *g, const hn_node *n, product *p) {
+/* A window on an image of the order in which models have it, no transposed convolution. */
+static bool is_plain_window(const hn_graph *g, const hn_node *n) {
     const hn_attr *inflate = hn_attr_get(n, HN_A_INFLATE);
     const hn_type *x = hn_type_of(g, n->in[0]);
     if (x->rank < 3 || x->rank > SPATIAL_MAX + 2 || hn_attr_i(n, HN_A_CHANNELS_LAST, 0)) return false;
-    if (hn_attr_i(n, HN_A_GROUPS, 1) != 1) return false;
     for (uint32_t i = 0; inflate && i < inflate->n; i++)
         if (inflate->ints[i] != 1) return false;
+    return true;
+}
+
+static bool read_convolution(const hn_graph *g, const hn_node *n, product *p) {
+    if (!is_plain_window(g, n) || hn_attr_i(n, HN_A_GROUPS, 1) != 1) return false;
     p->axis = 0;
     p->out_axis = p->sum = p->x_sum = 1;
     return read_depth(g, n, p);
@@ -193,9 +225,22 @@ static bool read_form(const hn_graph *g, const hn_node *n, product *p) {
     return n->op == HN_OP_CONTRACT ? read_contraction(g, n, p) : n->op == HN_OP_CONV && read_convolution(g, n, p);
 }
 
-static bool is_worth_it(const hn_tensor *w, size_t axis) {
-    int64_t all = hn_tensor_n(w), columns = w->dim[axis];
-    return columns >= COLUMNS_MIN && all >= WEIGHTS_MIN && all / columns <= DEPTH_MAX;
+/* Does a convolution use each of its weights often? */
+static bool is_large_image(const hn_graph *g, const hn_node *n) {
+    const hn_type *y = hn_type_of(g, n->out[0]);
+    int64_t size, all = 1;
+    if (n->op != HN_OP_CONV) return false;
+    for (size_t d = 2; d < y->rank; d++) {
+        if (!hn_dim_is_int(g->dims, y->dim[d], &size)) return false;
+        all *= size;
+    }
+    return all >= IMAGE_MIN;
+}
+
+static bool is_worth_it(const hn_graph *g, const hn_node *n, const product *p, const hn_tensor *w) {
+    int64_t all = hn_tensor_n(w), columns = w->dim[p->axis];
+    bool few = all < WEIGHTS_MIN && (p->fill || all < WEIGHTS_FEW || !is_large_image(g, n));
+    return columns >= COLUMNS_MIN && !few && all / columns <= DEPTH_MAX;
 }
 
 bool hn_could_multiply_bytes(const hn_graph *g, const hn_node *n, hn_byte_form *out) {
@@ -204,8 +249,13 @@ bool hn_could_multiply_bytes(const hn_graph *g, const hn_node *n, hn_byte_form *
     const hn_tensor *w = hn_const_of(g, n->in[1]);
     if (!w || w->dtype != HONE_F32 || hn_const_of(g, n->in[0]) || hn_type_of(g, n->in[0])->dtype != HONE_F32)
         return false;
-    if (!read_form(g, n, &p) || p.dtype != HONE_F32 || !is_worth_it(w, p.axis)) return false;
-    *out = (hn_byte_form){.axis = p.axis, .sum = p.sum, .x_sum = p.x_sum};
+    if (has_own_weights(g, n) && is_plain_window(g, n)) {
+        *out = (hn_byte_form){.x_sum = 1, .own = true, .bytes_alone = true};
+        return true;
+    }
+    if (!read_form(g, n, &p) || p.dtype != HONE_F32 || !is_worth_it(g, n, &p, w)) return false;
+    bool few = hn_tensor_n(w) < WEIGHTS_MIN;
+    *out = (hn_byte_form){.axis = p.axis, .sum = p.sum, .x_sum = p.x_sum, .bytes_alone = few};
     return true;
 }
 
@@ -216,7 +266,7 @@ static bool read_product(hn_rewriter *r, const hn_node *n, product *p) {
     if (!read_weights(r, n->in[1], p->axis, &p->w) || !p->w.scale.t != !p->x.scale) return false;
     if (p->dtype != (p->x.scale ? HONE_F32 : HONE_I32)) return false;
     if (p->w.over && n->op == HN_OP_CONV) return false;
-    return is_worth_it(&p->w.t, p->axis);
+    return is_worth_it(r->g, n, p, &p->w.t);
 }
 
 /* -- rewriting */
@@ -297,9 +347,31 @@ static hn_val scales(hn_rewriter *r, const product *p) {
     return hn_bin(&r->b, HN_OP_MUL, hn_const(&r->b, &t), element(r, p->x.scale));
 }
 
+/* Of channels with weights of their own: sum over k of (x - z)*s * w is that of x * ws, less z * the sum of ws. */
+static hn_val own_rule(hn_rewriter *r, const hn_node *node) {
+    product p = {.axis = 0};
+    hn_attr attr[HN_N_ATTRS];
+    int64_t axes[HN_RANK_MAX];
+    if (!is_plain_window(r->g, node) || !read_quantised(r->g, node->in[0], &p.x) || !p.x.scale) return HN_KEEP;
+    if (hn_const_of(r->g, p.x.bytes) || !is_repeated(r->g, p.x.scale)) return HN_KEEP;
+    const hn_node n = *node;
+    memcpy(attr, n.attr, n.n_attr * sizeof *attr);
+    make_unsigned(r, &p);
+    if (!write_padding(r, &n, &p, attr)) return HN_KEEP;
+    const hn_val in[] = {p.unsigned_x, hn_bin(&r->b, HN_OP_MUL, n.in[1], element(r, p.x.scale))};
+    hn_val y = hn_emit(r->g, r->b.b, n.op, 2, in, n.n_attr, attr, 1);
+    if (!p.zero) return y;
+    size_t rank = hn_rank(&r->b, in[1]);
+    for (size_t i = 1; i < rank; i++) axes[i - 1] = (int64_t)i;
+    hn_val whole = hn_reduce(&r->b, HN_OP_RSUM, in[1], rank - 1, axes, false);
+    hn_val off = hn_bin(&r->b, HN_OP_MUL, whole, hn_cast(&r->b, p.zero, HONE_F32));
+    return hn_bin(&r->b, HN_OP_SUB, y, along(r, off, 1, y));
+}
+
 static hn_val bytes_rule(hn_rewriter *r, const hn_node *node) {
     product p;
     hn_attr attr[HN_N_ATTRS];
+    if (has_own_weights(r->g, node)) return own_rule(r, node);
     if (node->n_in != 2 || !read_product(r, node, &p)) return HN_KEEP;
     const hn_node n = *node;
     memcpy(attr, n.attr, n.n_attr * sizeof *attr);

@@ -123,7 +123,7 @@ static const hn_tensor *weights_of(hn_rewriter *r, const hn_node *n) {
     const hn_type *x = hn_type_of(r->g, n->in[0]);
     bool floats = w && w->dtype == HONE_F32 && x->dtype == HONE_F32;
     floats = floats && hn_type_of(r->g, n->out[0])->dtype == HONE_F32;
-    if (!hn_multiplies_bytes(r->g, n) && !floats && !multiplies_pairs(r, n)) return NULL;
+    if (!floats && !hn_multiplies_bytes(r->g, n) && !hn_widens_bytes(r->g, n) && !multiplies_pairs(r, n)) return NULL;
     if (x->rank < 3 || x->rank > SPATIAL_MAX + 2 || !hn_tensor_n(w) || hn_attr_i(n, HN_A_CHANNELS_LAST, 0)) return NULL;
     return has_lanes(w, hn_attr_i(n, HN_A_GROUPS, 1)) ? w : NULL;
 }

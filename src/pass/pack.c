@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* Smaller matrices stay in the first-level cache anyway. */
+/* Smaller matrices stay in the first-level cache anyway; bytes are multiplied by words, of panels alone. */
 enum { ELEMENTS_MIN = 4096, ROWS_MIN = 8 };
 
 typedef struct matrix {
@@ -55,7 +55,7 @@ static bool matrix_of(const hn_graph *g, const hn_node *node, const hn_layout_fa
     if (!m->t || m->t->rank < 2 || m->t->rank + 2u > HN_RANK_MAX) return false;
     m->word = hn_word_of(g, node, layout);
     if (!m->word) return false;
-    if (hn_tensor_n(m->t) < ELEMENTS_MIN || hn_const_of(g, node->in[0])) return false;
+    if ((hn_tensor_n(m->t) < ELEMENTS_MIN && m->word != HN_WORD) || hn_const_of(g, node->in[0])) return false;
     for (uint32_t i = 0; i < rhs->n; i++) {
         bool left = hn_label_place(lhs, rhs->ints[i]) >= 0, kept = hn_label_place(out, rhs->ints[i]) >= 0;
         if (!left && !kept) return false;

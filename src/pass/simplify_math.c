@@ -187,6 +187,55 @@ static hn_val cast_cast(hn_rewriter *r, const hn_node *n) {
     return hn_emit(r->g, r->b.b, HN_OP_CAST, 1, &x, n->n_attr, n->attr, 1);
 }
 
+/* Quantised: what x becomes in cast(round(x * scale) + zero), with saturation. All steps are monotonous. */
+typedef struct quantising {
+    const hn_node *scaling, *shift; /* shift: NULL: none */
+    float scale, zero;
+    bool divides;
+} quantising;
+
+static bool uniform_f32(const hn_rewriter *r, hn_val v, float *out) {
+    hn_tensor one;
+    if (hn_type_of(r->g, v)->dtype != HONE_F32 || !hn_splat_of(r->g, v, &one)) return false;
+    *out = *(const float *)one.data;
+    return isfinite(*out);
+}
+
+static bool read_quantising(const hn_rewriter *r, const hn_node *n, quantising *q) {
+    hone_dtype t = hn_type_of(r->g, n->out[0])->dtype;
+    *q = (quantising){.shift = hn_def_op(r->g, n->in[0], HN_OP_ADD)};
+    if ((t != HONE_U8 && t != HONE_I8) || !hn_attr_i(n, HN_A_SATURATE, 1)) return false;
+    if (q->shift && !uniform_f32(r, q->shift->in[1], &q->zero)) return false;
+    hn_val scaled = through(r, q->shift ? q->shift->in[0] : n->in[0], HN_OP_ROUND, 0);
+    q->scaling = scaled ? hn_def(r->g, scaled) : NULL;
+    if (!q->scaling || (q->scaling->op != HN_OP_MUL && q->scaling->op != HN_OP_DIV)) return false;
+    q->divides = q->scaling->op == HN_OP_DIV;
+    return uniform_f32(r, q->scaling->in[1], &q->scale) && q->scale > 0;
+}
+
+static float quantised(const quantising *q, float x) {
+    float scaled = q->divides ? x / q->scale : x * q->scale;
+    return nearbyintf(scaled) + q->zero;
+}
+
+/* A limit that becomes the type's own, or lies beyond it, is none: the cast clips. NaN becomes 0 with and without. */
+static hn_val quantise_clipped(hn_rewriter *r, const hn_node *n) {
+    quantising q;
+    float limit;
+    bool has_sign = hn_type_of(r->g, n->out[0])->dtype == HONE_I8;
+    if (!read_quantising(r, n, &q)) return 0;
+    const hn_node *clip = hn_def(r->g, q.scaling->in[0]);
+    if (!clip || (clip->op != HN_OP_MAX && clip->op != HN_OP_MIN) || !uniform_f32(r, clip->in[1], &limit)) return 0;
+    float at = quantised(&q, limit);
+    bool none = clip->op == HN_OP_MAX ? at <= (has_sign ? -128.f : 0.f) : at >= (has_sign ? 127.f : 255.f);
+    if (!none) return 0;
+    const hn_node cast = *n; /* emitting moves nodes */
+    const hn_val x = clip->in[0], by = q.scaling->in[1], shift = q.shift ? q.shift->in[1] : 0;
+    hn_val y = hn_un(&r->b, HN_OP_ROUND, hn_bin(&r->b, q.scaling->op, x, by));
+    if (shift) y = hn_bin(&r->b, HN_OP_ADD, y, shift);
+    return hn_emit(r->g, r->b.b, HN_OP_CAST, 1, &y, cast.n_attr, cast.attr, 1);
+}
+
 /* --- min, max, logic, select ------------------------------------------------------------------------------------- */
 
 static hn_val same_both(hn_rewriter *r, const hn_node *n) {
@@ -259,17 +308,21 @@ const hn_simplify_rule hn_rules_math[] = {
                                                             CAST,
                                                             cast_cast,
                                                             "cast(cast(x)) = cast(x) where the inner one loses nothing")
-                                                            EXACT(BITCAST, cast_same, "bitcast to its own type") EXACT(
-                                                                MIN, same_both, "min(x, x) = x") EXACT(MAX, same_both,
-                                                                                                       "max(x, x) = x")
-                                                                EXACT(AND, same_both,
-                                                                      "x and x = x") EXACT(OR, same_both, "x or x = x")
-                                                                    EXACT(AND, and_bool,
-                                                                          "x and true = x; x and false = "
-                                                                          "false") EXACT(OR, or_bool,
-                                                                                         "x or false = x; x or true = "
-                                                                                         "true") EXACT(XOR, xor_zero,
-                                                                                                       "x xor 0 = x")
+                                                            EXACT(CAST, quantise_clipped,
+                                                                  "quantised clip(x) = quantised x where the type "
+                                                                  "clips, too") EXACT(BITCAST, cast_same,
+                                                                                      "bitcast to its own type")
+                                                                EXACT(MIN, same_both, "min(x, x) = x") EXACT(
+                                                                    MAX,
+                                                                    same_both, "max(x, x) = x") EXACT(AND, same_both,
+                                                                                                      "x and x = x")
+                                                                    EXACT(OR, same_both, "x or x = x") EXACT(
+                                                                        AND, and_bool,
+                                                                        "x and true = x; x and false = "
+                                                                        "false") EXACT(OR, or_bool,
+                                                                                       "x or false = x; x or true = "
+                                                                                       "true") EXACT(XOR, xor_zero,
+                                                                                                     "x xor 0 = x")
                                                                         EXACT(XOR, xor_self, "x xor x = 0")
                                                                             EXACT(SHL, shift_zero, "x shl 0 = x")
                                                                                 EXACT(SHR, shift_zero, "x shr 0 = x")

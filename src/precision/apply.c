@@ -61,6 +61,7 @@ static hn_val narrow_weights(hn_rewriter *r, const hn_tensor *w, const hn_narrow
                              bool least) {
     hn_tensor smooth = *w, q, scale;
     if (c->smooth && !smooth_weights(r->g, w, p->form.sum, c, &smooth)) return 0;
+    if (p->form.own) return hn_const(&r->b, &smooth);
     if (!quantise_weights(r->g, &smooth, p->form.axis, least, &q, &scale)) return 0;
     hn_val s = hn_along(&r->b, hn_const(&r->b, &scale), w->rank, p->form.axis);
     return hn_dequantise(&r->b, hn_const(&r->b, &q), s, 0, HONE_F32);
@@ -80,7 +81,9 @@ static hn_val narrow_input(hn_rewriter *r, hn_val x, const hn_narrow_product *p,
     hn_builder *b = &r->b;
     if (c->smooth) x = smooth_input(r, x, p->form.x_sum, c);
     hn_val scale = hn_const_f(b, HONE_F32, (double)c->x.scale), zero = hn_const_i(b, HONE_U8, c->x.zero);
-    return hn_dequantise(b, hn_quantise(b, x, scale, zero, HONE_U8, true), scale, zero, HONE_F32);
+    hn_val steps = hn_bin_f(b, HN_OP_MUL, x, 1 / (double)c->x.scale); /* a division takes as long as all else here */
+    hn_val bytes = hn_to_quantised(b, steps, c->x.zero ? zero : 0, HONE_U8);
+    return hn_dequantise(b, bytes, scale, c->x.zero ? zero : 0, HONE_F32);
 }
 
 /* Both versions, and the switch that takes one. */
@@ -134,6 +137,8 @@ static hone_rc match(const hn_narrow_choice *c, const applier *a, const hn_graph
             return hn_fail(err, HONE_E_MISMATCH,
                            "'%s' has weights of %s, not %s as the precision says: it is of another model", c->name,
                            p->shape, c->shape);
+        if (c->half && p->form.bytes_alone)
+            return hn_fail(err, HONE_E_MISMATCH, "'%s' can be int8 or f32, not bf16: it has few weights", c->name);
         const hn_tensor *w = hn_const_of(g, g->node[p->node].in[1]);
         if (!same_weights(c, w))
             return hn_fail(
@@ -177,17 +182,19 @@ hone_rc hn_plan_apply_switched(const hn_narrow_plan *plan, hn_graph *g, hone_err
 hone_rc hn_plan_half(hn_graph *g, hn_narrow_plan *out, hone_err *err) {
     hn_narrow_product *product;
     hn_narrow_plan plan = {.kind = "bf16", .calibrate = "none", .data = "none"};
-    hone_rc rc = hn_products_find(g, &product, &plan.n, err);
+    uint32_t n;
+    hone_rc rc = hn_products_find(g, &product, &n, err);
     if (rc) return rc;
-    plan.choice = HN_NEW_N(&plan.arena, hn_narrow_choice, plan.n);
-    for (uint32_t i = 0; plan.choice && i < plan.n; i++) {
+    plan.choice = HN_NEW_N(&plan.arena, hn_narrow_choice, n + 1);
+    for (uint32_t i = 0; plan.choice && i < n; i++) {
         char hash[33];
+        if (product[i].form.bytes_alone) continue;
         hn_weights_hash(hn_const_of(g, g->node[product[i].node].in[1]), hash);
-        plan.choice[i] = (hn_narrow_choice){.name = hn_strdup(&plan.arena, product[i].name),
-                                            .shape = hn_strdup(&plan.arena, product[i].shape),
-                                            .hash = hn_strdup(&plan.arena, hash),
-                                            .narrow = true,
-                                            .half = true};
+        plan.choice[plan.n++] = (hn_narrow_choice){.name = hn_strdup(&plan.arena, product[i].name),
+                                                   .shape = hn_strdup(&plan.arena, product[i].shape),
+                                                   .hash = hn_strdup(&plan.arena, hash),
+                                                   .narrow = true,
+                                                   .half = true};
     }
     if (!hn_arena_ok(&plan.arena)) {
         hn_plan_free(&plan);

@@ -102,7 +102,7 @@ hone_rc hn_products_find(hn_graph *g, hn_narrow_product **out, uint32_t *n, hone
 /* --- apply.c -------------------------------------------------------------------------------------------------------
  */
 
-/* All products of g, prepared, in bf16. */
+/* The products of g, prepared, in bf16, but for those that pay in bytes alone. */
 hone_rc hn_plan_half(hn_graph *g, hn_narrow_plan *out, hone_err *err);
 /* g: prepared. Its products that the plan has narrow are quantised. E_MISMATCH: one is not there, or has other weights.
  */

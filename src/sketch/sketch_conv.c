@@ -62,8 +62,9 @@ static int64_t least_divisor(const hn_nest *n, hn_ix at, hn_var channel) {
 }
 
 static void read_load(hn_nest *n, const hn_scalar *x, reads *r) {
-    r->fine &= (x->dtype == HONE_F32 || x->dtype == HONE_I32) && hn_nest_constant(n, x->buf);
     bool image = hn_ix_depends(n, x->at, r->row), along = hn_ix_depends(n, x->at, r->channel);
+    bool bytes = x->dtype == HONE_U8 && image && along; /* of channels of their own: widened in registers */
+    r->fine &= (x->dtype == HONE_F32 || x->dtype == HONE_I32 || bytes) && hn_nest_constant(n, x->buf);
     if (image && !along) {
         r->n_image++;
         r->image = x->at;

@@ -172,7 +172,9 @@ typedef enum hn_c_builtin {
     HN_C_CEIL,
     HN_C_TRUNC,
     HN_C_MIN,
-    HN_C_MAX
+    HN_C_MAX,
+    HN_C_UNDER,
+    HN_C_OVER
 } hn_c_builtin;
 unsigned hn_c_builtins(hn_str *out, hn_c_builtin f, int width, hone_dtype t, const char *directive);
 /* Opens the guard of a function in c->folds; the caller writes it, and #endif. False: it is there already. */

@@ -129,17 +129,34 @@ static bool is_clip_narrow(const hn_scalar *x, hone_dtype from) {
            t->bits <= 16; /* f32 has their bounds */
 }
 
-/* Integers of few bits, saturating: within their range before the conversion; NaN is 0. Not narrowed yet. */
+/* a > b ? a : b and a < b ? a : b, which give b where one is NaN: what the processor's instructions do (Intel SDM,
+ * MAXPS and MINPS); clang finds them in the plain text. */
+static void need_bound(hn_c *c, const char *name, hn_c_builtin f, char than) {
+    int w = c->width;
+    if (!opens(c, name, HONE_F32)) return;
+    hn_str_addf(c->folds, "HNR hnk_f32_x%d hnk_%s_f32_x%d(hnk_f32_x%d a, hnk_f32_x%d b) {\n", w, name, w, w, w);
+    bool has = hn_c_builtins(c->folds, f, w, HONE_F32, "#if") > 0;
+    if (has) hn_str_add(c->folds, "#else\n");
+    hn_str_addf(c->folds, "    const hnk_i32_x%d k = a %c b;\n", w, than);
+    hn_str_addf(c->folds, "    return (hnk_f32_x%d)((k & (hnk_i32_x%d)a) | (~k & (hnk_i32_x%d)b));\n", w, w, w);
+    hn_str_add(c->folds, has ? "#endif\n}\n#endif\n" : "}\n#endif\n");
+}
+
+/* Integers of few bits, saturating: within their range before the conversion; NaN is 0, which is the lower bound where
+ * there is no sign. Not narrowed yet. */
 static void clip_narrow(hn_c *c, hn_str *out, hone_dtype to, const char *a) {
     const hn_dtype_info *t = hn_dtype_of(to);
-    int w = c->width, top = (1 << (t->cls == HN_CLASS_INT ? t->bits - 1 : t->bits)) - 1;
+    const bool has_sign = t->cls == HN_CLASS_INT;
+    int w = c->width, top = (1 << (has_sign ? t->bits - 1 : t->bits)) - 1;
+    need_bound(c, "over", HN_C_OVER, '>');
+    need_bound(c, "under", HN_C_UNDER, '<');
     hn_str_addf(out, "hnk_within_%s_x%d(%s)", t->text, w, a);
     if (!opens(c, "within", to)) return;
     hn_str_addf(c->folds, "HNR hnk_i32_x%d hnk_within_%s_x%d(hnk_f32_x%d x) {\n", w, t->text, w, w);
-    hn_str_addf(c->folds, "    const hnk_i32_x%d number = x == x;\n", w);
-    hn_str_addf(c->folds, "    x = hnk_min_f32_x%d(hnk_max_f32_x%d(x, hnk_dup_f32_x%d(%d)), hnk_dup_f32_x%d(%d));\n", w,
-                w, w, t->cls == HN_CLASS_INT ? -top - 1 : 0, w, top);
-    hn_str_addf(c->folds, "    x = (hnk_f32_x%d)((hnk_i32_x%d)x & number);\n", w, w);
+    if (has_sign) hn_str_addf(c->folds, "    const hnk_i32_x%d number = x == x;\n", w);
+    hn_str_addf(c->folds, "    x = hnk_under_f32_x%d(hnk_over_f32_x%d(x, hnk_dup_f32_x%d(%d)), hnk_dup_f32_x%d(%d));\n",
+                w, w, w, has_sign ? -top - 1 : 0, w, top);
+    if (has_sign) hn_str_addf(c->folds, "    x = (hnk_f32_x%d)((hnk_i32_x%d)x & number);\n", w, w);
     hn_str_addf(c->folds, "    return __builtin_convertvector(x, hnk_i32_x%d);\n}\n#endif\n", w);
 }
 

@@ -94,6 +94,34 @@ static const bytes_case cases[] = {
      SCALED("u8", "100", "[1, 64, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]")
          WINDOW("[1, 1]", "2"),
      false},
+    {"few_weights_of_a_large_image",
+     SCALED("u8", "3", "[1, 16, 16, 17]") FLOAT_WEIGHTS("i8", "[16, 16, 1, 1]", "256", SIXTEEN, "[0]")
+         WINDOW("[0, 0]", "1"),
+     true},
+    {"few_weights_of_a_small_image",
+     SCALED("u8", "3", "[1, 16, 15, 17]") FLOAT_WEIGHTS("i8", "[16, 16, 1, 1]", "256", SIXTEEN, "[0]")
+         WINDOW("[0, 0]", "1"),
+     false},
+    {"few_weights_of_no_whole_words",
+     SCALED("u8", "3", "[1, 18, 16, 17]") FLOAT_WEIGHTS("i8", "[16, 18, 1, 1]", "288", SIXTEEN, "[0]")
+         WINDOW("[0, 0]", "1"),
+     false},
+    {"depthwise",
+     SCALED("u8", "0", "[1, 16, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 1, 3, 3]", "144", SIXTEEN, "[0]")
+         WINDOW("[1, 1]", "16"),
+     true},
+    {"depthwise_with_a_zero_point",
+     SCALED("u8", "100", "[1, 16, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 1, 3, 3]", "144", SIXTEEN, "[0]")
+         WINDOW("[1, 2]", "16"),
+     true},
+    {"depthwise_of_signed",
+     SCALED("i8", "-3", "[2, 16, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 1, 3, 3]", "144", SIXTEEN, "[0]")
+         WINDOW("[0, 1]", "16"),
+     true},
+    {"depthwise_that_crops",
+     SCALED("u8", "100", "[1, 16, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 1, 3, 3]", "144", SIXTEEN, "[0]")
+         WINDOW("[-1, 1]", "16"),
+     false},
     {"three_channels",
      SCALED("u8", "0", "[1, 3, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 3, 10, 10]", "4800", SIXTEEN, "[0]")
          WINDOW("[9, 9]", "1"),
@@ -144,6 +172,7 @@ static bool takes(const hn_graph *g) {
     for (uint32_t k = 0; k < g->block[0].n_node; k++) {
         const hn_node *n = &g->node[g->block[0].node[k]];
         if ((n->op == HN_OP_CONTRACT || n->op == HN_OP_CONV) && hn_multiplies_bytes(g, n)) return true;
+        if (hn_widens_bytes(g, n)) return true;
     }
     return false;
 }

@@ -21,6 +21,17 @@
 #define TURNED "%2 = contract %0, %1 {dtype = f32, lhs = [0, 1], rhs = [1, 2, 3], out = [0, 3, 2]} : f32[3, 2, 2]\n"
 #define MATRIX "%2 = contract %0, %1 {dtype = f32, lhs = [0, 1], rhs = [1, 2], out = [0, 2]} : f32[3, 4]\n"
 
+/* x with a limit, then times 40, rounded, shifted and cast; and the same without the limit. */
+#define LIMITED(op, limit) X "%1 = " F4(limit) "%2 = " op " %0, %1 : f32[4]\n"
+#define TO_BYTES(zero, type)                                                                                           \
+    "%3 = " F4("0x1.4p+5") "%4 = mul %2, %3 : f32[4]\n%5 = round %4 : f32[4]\n%6 = " F4(                               \
+        zero) "%7 = add %5, %6 : f32[4]\n%8 = cast %7 {dtype = " type ", saturate = 1} : " type                        \
+              "[4]\noutput %8 \"z\"\n"
+#define UNLIMITED(zero, type)                                                                                          \
+    X "%1 = " F4("0x1.4p+5") "%2 = " F4(zero) "%3 = mul %0, %1 : f32[4]\n%4 = round %3 : f32[4]\n"                     \
+                                              "%5 = add %4, %2 : f32[4]\n%6 = cast %5 {dtype = " type                  \
+                                              ", saturate = 1} : " type "[4]\noutput %6 \"z\"\n"
+
 static const pass_case cases[] = {
     {"simplify/labels_of_weights_become_one", "simplify fold dce", ROWS W224 HEADS OUT2,
      ROWS W24 MATRIX "%3 = reshape %2 {shape = [3, 2, 2]} : f32[3, 2, 2]\n" OUT3},
@@ -76,6 +87,20 @@ static const pass_case cases[] = {
     {"simplify/pow_half_stays", "simplify", X "%1 = " F4("0x1p-1") "%2 = pow %0, %1 : f32[4]\n" OUT2, NULL},
     {"simplify/pow_half_relaxed", "!simplify dce", X "%1 = " F4("0x1p-1") "%2 = pow %0, %1 : f32[4]\n" OUT2,
      X "%1 = sqrt %0 : f32[4]\n" OUT1},
+    {"simplify/lower_limit_of_the_byte", "simplify dce", LIMITED("max", "0x0p+0") TO_BYTES("-0x1p+0", "u8"),
+     UNLIMITED("-0x1p+0", "u8")},
+    {"simplify/lower_limit_above_the_byte_s_stays", "simplify dce", LIMITED("max", "0x0p+0") TO_BYTES("0x1p+0", "u8"),
+     NULL},
+    {"simplify/upper_limit_of_the_byte", "simplify dce", LIMITED("min", "0x1.8p+2") TO_BYTES("0x1.ep+3", "u8"),
+     UNLIMITED("0x1.ep+3", "u8")},
+    {"simplify/upper_limit_below_the_byte_s_stays", "simplify dce",
+     LIMITED("min", "0x1.8p+2") TO_BYTES("0x1.cp+3", "u8"), NULL},
+    {"simplify/lower_limit_of_the_signed_byte", "simplify dce", LIMITED("max", "0x0p+0") TO_BYTES("-0x1p+7", "i8"),
+     UNLIMITED("-0x1p+7", "i8")},
+    {"simplify/lower_limit_above_the_signed_byte_s_stays", "simplify dce",
+     LIMITED("max", "0x0p+0") TO_BYTES("-0x1.fcp+6", "i8"), NULL},
+    {"simplify/limit_of_a_wider_integer_stays", "simplify dce", LIMITED("max", "0x0p+0") TO_BYTES("-0x1p+0", "u16"),
+     NULL},
     {"simplify/cast_there_and_back", "simplify",
      "input %0 : f16[4] \"x\"\n%1 = cast %0 {dtype = f32, saturate = 1}\n%2 = cast %1 {dtype = f16, saturate = "
      "1}\noutput %2 \"y\"\n",
