@@ -4,14 +4,13 @@
 #include "precision.h"
 #include "profile.h"
 
-static hone_rc show(cli *c, const hone_profile *p, hone_err *err) {
+static hone_rc show(cli *c, const hone_profile *p, const cli_drawn *drawn, hone_err *err) {
     const char *trace = cli_text(c, "trace", NULL), *page = cli_text(c, "html", NULL), *name = c->arg[0];
     hone_rc rc = trace ? cli_profile_trace(p, name, trace, err) : HONE_OK;
-    if (!rc && page) rc = cli_profile_page(p, name, page, err);
-    if (!rc && c->json)
-        cli_profile_json(c, p, name);
-    else if (!rc)
-        cli_profile_text(c, p, cli_given(c, "calls"));
+    if (!rc && page) rc = cli_profile_page(p, name, drawn, page, err);
+    if (!rc && c->json) cli_profile_json(c, p, name, drawn);
+    if (!rc && !c->json) cli_drawn_put(c, drawn);
+    if (!rc && !c->json) cli_profile_text(c, p, cli_given(c, "calls"));
     return rc;
 }
 
@@ -19,6 +18,7 @@ static hone_rc hold(cli *c, cli_model *open, hone_err *err) {
     const hone_model *m = open->model;
     hone_profile p;
     cli_arrays in = {0};
+    cli_drawn drawn = {0};
     hone_latency_options options = {.size = sizeof options,
                                     .n_threads = (uint32_t)cli_count(c, "threads", 0),
                                     .budget_s = cli_seconds(c, "time", 3)};
@@ -27,16 +27,19 @@ static hone_rc hold(cli *c, cli_model *open, hone_err *err) {
     options.graph = with.graph;
     options.state = with.compiling.options.state, options.n_state = with.compiling.options.n_state;
     /* of a language model: an answer, token by token */
-    const char *usual = cli_is_language_model(c->arg[0]) ? "tokens=1,past=128,wanted=1" : NULL;
-    options.sizes = cli_text(c, "size", usual), options.seed = cli_count(c, "seed", 1);
-    options.n_steps = cli_count(c, "steps", 0);
-    if (!rc && !with.graph) rc = cli_arrays_random(m, options.sizes, options.seed, &in, err);
+    const bool speaks = cli_is_language_model(c->arg[0]);
+    options.sizes = cli_text(c, "size", speaks ? "tokens=1,past=128,wanted=1" : NULL);
+    options.seed = cli_count(c, "seed", 1), options.n_steps = cli_count(c, "steps", 0);
+    if (!rc && !with.graph)
+        rc = speaks ? cli_arrays_random(m, options.sizes, options.seed, &in, err)
+                    : cli_drawn_arrays(c, c->arg[0], m, options.seed, &in, &drawn, err);
     if (!rc) rc = hone_inputs_refused(m, hone_profile_model(m, in.a, &options, &p, err), err);
     cli_arrays_free(&in);
     cli_stateful_close(&with);
-    if (rc) return rc;
+    if (rc) return cli_drawn_free(&drawn), rc;
     cli_model_unlink(open); /* now, as a closed pipe may end hone without cleaning up */
-    rc = show(c, &p, err);
+    rc = show(c, &p, &drawn, err);
+    cli_drawn_free(&drawn);
     if (!rc && *open->where && !c->json) printf("place     %s\n", open->where);
     if (!rc && open->split && !c->json) printf("split     %s\n", open->split);
     hone_profile_free(&p);
@@ -58,7 +61,7 @@ static const cli_option options[] = {
     {"trace", 0, CLI_TEXT, "FILE", 0, 0, "write one run in Chrome's trace format"},
     CLI_THREADS("threads; else one per processor"),
     {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0,
-     "symbolic sizes; else their smallest, of language models tokens=1,past=128,wanted=1"},
+     "symbolic sizes; else usual ones, of language models tokens=1,past=128,wanted=1"},
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs; else 1"},
     CLI_STEPS_OPTION("of a model with state: steps before the one that is profiled; else 0"),

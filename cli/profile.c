@@ -117,12 +117,13 @@ static double of_roof(const hone_profile *p) {
     return p->f32_flops > 0 && p->bandwidth_bps > 0 ? sum : NAN;
 }
 
-static void put_json(cli_json *j, const hone_profile *p, const char *name) {
+static void put_json(cli_json *j, const hone_profile *p, const char *name, const cli_drawn *drawn) {
     cli_json_object(j);
     cli_json_ktext(j, "model", name);
     cli_json_ktext(j, "hone", HONE_VERSION);
     cli_json_ktext(j, "target", p->model->target);
     cli_json_ktext(j, "version", p->model->version[p->version].sizes);
+    cli_drawn_json(j, drawn);
     cli_json_kcount(j, "threads", p->n_threads);
     cli_json_kcount(j, "runs", p->n_runs);
     cli_json_knumber(j, "run_s", p->run_s.mid);
@@ -141,21 +142,22 @@ static void put_json(cli_json *j, const hone_profile *p, const char *name) {
     cli_json_end(j);
 }
 
-void cli_profile_json(cli *c, const hone_profile *p, const char *name) {
+void cli_profile_json(cli *c, const hone_profile *p, const char *name, const cli_drawn *drawn) {
     cli_json j = cli_json_begin(c, false);
-    put_json(&j, p, name);
+    put_json(&j, p, name, drawn);
 }
 
 /* --- page ------------------------------------------------------------------------------------------------------------
  */
 
-hone_rc cli_profile_page(const hone_profile *p, const char *name, const char *path, hone_err *err) {
+hone_rc cli_profile_page(const hone_profile *p, const char *name, const cli_drawn *drawn, const char *path,
+                         hone_err *err) {
     char *json = NULL, *sentence, run[CLI_TEXT_N], roof[CLI_TEXT_N] = "";
     size_t n = 0;
     FILE *f = open_memstream(&json, &n);
     if (!f) return cli_fail(err, HONE_E_NOMEM, "out of memory");
     cli_json j = cli_json_to(f, true);
-    put_json(&j, p, name);
+    put_json(&j, p, name, drawn);
     if (fclose(f)) return free(json), cli_fail(err, HONE_E_NOMEM, "out of memory");
     if (isfinite(of_roof(p))) snprintf(roof, sizeof roof, "; its kernels reach %.0f %% of the roof", 100 * of_roof(p));
     sentence = cli_format("a run takes %s on %u thread%s%s", cli_text_seconds(p->run_s.mid, run), p->n_threads,

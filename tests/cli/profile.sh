@@ -23,12 +23,13 @@ output %3 "y"
 output %4 "all"
 END
 echo '-- table'
-hone profile mlp.ir --time 0.01 --threads 1 --target generic > table; echo "= $?"
+hone profile mlp.ir --time 0.01 --threads 1 --target generic > all; echo "= $?"
+head -1 all; sed 1d all > table
 head -1 table | tr -s ' '
 sed -n 2p table | awk '{ print $1, $2, $3 }'
 grep -o "f32\[n, 3\]" table; grep -o "node 'fc' (Gemm)" table
 tail -1 table
-hone profile mlp.ir --time 0.01 --calls > table; head -1 table | tr -s ' '
+hone profile mlp.ir --time 0.01 --calls | sed 1d > table; head -1 table | tr -s ' '
 echo '-- narrower products'
 python3 -c 'print("ir 1\ninput %0 : f32[4, 64] \"x\"\n%1 = const {value = f32[64, 64] (" + ", ".join(str(i % 7) for i in range(4096)) + ")}\n%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\noutput %2 \"y\"")' > wide.ir
 for narrow in "" "--precision bf16"; do
@@ -70,6 +71,17 @@ END
 echo '-- a table of another machine'
 sed -i 's/^key: .*/key: "0"/' cache/hone/device.yaml
 hone profile mlp.ir --time 0.01 | tail -1
+echo "-- sizes that the model's relations allow"
+cat > halves.ir <<'END'
+ir 1
+symbol n in 1..64
+input %0 : f32[n] "x"
+input %1 : f32[2*floordiv(n, 2)] "y"
+%2 = add %0, %1
+output %2 "z"
+END
+hone profile halves.ir --time 0.01 | head -1
+hone profile halves.ir --time 0.01 --size n=4 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["sizes"])'
 echo '-- refused'
 hone compile mlp.ir -o mlp > made; head -1 made
 hone profile mlp.so
