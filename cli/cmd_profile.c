@@ -8,10 +8,14 @@ static hone_rc show(cli *c, const hone_profile *p, const cli_drawn *drawn, hone_
     const char *trace = cli_text(c, "trace", NULL), *page = cli_text(c, "html", NULL), *name = c->arg[0];
     hone_rc rc = trace ? cli_profile_trace(p, name, trace, err) : HONE_OK;
     if (!rc && page) rc = cli_profile_page(p, name, drawn, page, err);
-    if (!rc && c->json) cli_profile_json(c, p, name, drawn);
-    if (!rc && !c->json) cli_drawn_put(c, drawn);
-    if (!rc && !c->json) cli_profile_text(c, p, cli_given(c, "calls"));
-    return rc;
+    if (rc) return rc;
+    if (c->json) {
+        cli_profile_json(c, p, name, drawn);
+    } else {
+        cli_drawn_put(c, drawn);
+        cli_profile_text(c, p, cli_given(c, "calls"));
+    }
+    return HONE_OK;
 }
 
 static hone_rc hold(cli *c, cli_model *open, hone_err *err) {

@@ -84,8 +84,8 @@ void hn_ref_attend(hn_ref *e) {
     hn_ref_scratch(e, "room", room_b(e, q, k, block));
     hn_ref_guard_equal(e, q->dim[2], k->dim[2]);
     hn_ref_guarded_open(e);
-    hn_ref_add(e, "const hnr_attend job = {.q = %s, .keys = %s, .values = %s, .type = HNR_ATTEND_%s,\n", e->at[in[0]],
-               e->at[in[1]], e->at[in[2]], type);
+    hn_ref_add(e, "const hnr_attend job = {.q = %s, .keys = %s, .values = %s,\n", e->at[in[0]], e->at[in[1]],
+               e->at[in[2]]);
     if (e->n->n_in > 6) hn_ref_add(e, ".key_scale = %s, .value_scale = %s,\n", e->at[in[6]], e->at[in[7]]);
     hn_ref_add(e, ".table = %s, .sequence = %s, .position = %s, .out = %s,\n", e->at[in[3]], e->at[in[4]], e->at[in[5]],
                e->at[e->n->out[0]]);

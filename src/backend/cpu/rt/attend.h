@@ -119,6 +119,7 @@ HNR hnr_lf hnr_l_top(hnr_lf top) {
 
 /* --- widening --- */
 enum { HNR_ATTEND_F32, HNR_ATTEND_F16, HNR_ATTEND_BF16, HNR_ATTEND_I8 };
+HNR int64_t hnr_attend_type_b(const int type) { return type == HNR_ATTEND_F32 ? 4 : type == HNR_ATTEND_I8 ? 1 : 2; }
 
 /* A vector from element i on, as f32. */
 HNR_ALWAYS hnr_lf hnr_attend_get(const void *from, const int type, int64_t i) {
@@ -140,9 +141,8 @@ HNR_ALWAYS hnr_a16 hnr_attend_get16(const void *from, const int type, int64_t i)
 
 /* --- one item --- */
 typedef struct hnr_attend {
-    const hnr_f32 *q;          /* [n, heads, size] */
-    const void *keys, *values; /* [rows / block, kv_heads, size, block]; [rows, kv_heads, size] */
-    int type;
+    const hnr_f32 *q;                       /* [n, heads, size] */
+    const void *keys, *values;              /* [rows / block, kv_heads, size, block]; [rows, kv_heads, size] */
     const hnr_f32 *key_scale, *value_scale; /* [rows, kv_heads]; NULL: none */
     const hnr_i64 *table, *sequence, *position;
     hnr_f32 *out;
@@ -230,7 +230,8 @@ HNR_ALWAYS void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, cons
 HNR_ALWAYS void hnr_attend_scores_of(hnr_attend_item *t, int64_t k, const int C, const int as) {
     int64_t r = 0;
 #define HNR_DO(R) hnr_attend_scores(t, r, k, R, C, as)
-    HNR_ATTEND_ROWS(HNR_SCORE_ROWS, t->j->tile, r, t->n, HNR_DO);
+    /* What is left of the keys, or of the columns below, is done in fewer forms. */
+    HNR_ATTEND_ROWS(C == HNR_SCORE_KEYS || HNR_SCORE_ROWS < 4 ? HNR_SCORE_ROWS : 4, t->j->tile, r, t->n, HNR_DO);
 #undef HNR_DO
 }
 HNR_ALWAYS void hnr_attend_products(hnr_attend_item *t, const int as) {
@@ -244,11 +245,11 @@ HNR_ALWAYS void hnr_attend_hide(const hnr_attend_item *t, int64_t position, floa
     const int64_t block = t->j->block, n = t->blocks * block, from = t->span_from;
     const int64_t low = t->j->window > 0 ? position - t->j->window + 1 : 0;
     if (low <= from && position >= from + n - 1 && block == t->step) return; /* it sees them all */
-    for (int64_t b = 0; b < t->blocks; b++)
-        for (int64_t k = 0; k < t->step; k++) {
-            int64_t key = from + b * block + k;
-            if (k >= block || key < low || key > position) x[b * t->step + k] = -INFINITY;
-        }
+    for (int64_t b = 0; b < t->blocks; b++, x += t->step) {
+        const int64_t first = from + b * block, seen = position + 1 - first; /* keys low - first to seen of the block */
+        for (int64_t k = 0; k < low - first && k < t->step; k++) x[k] = -INFINITY;
+        for (int64_t k = seen < 0 ? 0 : seen < block ? seen : block; k < t->step; k++) x[k] = -INFINITY;
+    }
 }
 /* Scores of row r, which sees the keys up to `position`, become exponentials. */
 HNR void hnr_attend_softmax(hnr_attend_item *t, int64_t r, int64_t position) {
@@ -320,7 +321,7 @@ HNR_ALWAYS void hnr_attend_mix(hnr_attend_item *t, int64_t r, int64_t d, const i
 HNR_ALWAYS void hnr_attend_mix_columns(hnr_attend_item *t, int64_t r, int64_t end, int64_t d, const int wide,
                                        const int as) {
 #define HNR_DO(R) hnr_attend_mix(t, r, d, R, wide, as)
-    HNR_ATTEND_ROWS(wide > HNR_MIX_WIDE ? 4 : HNR_MIX_ROWS, 8, r, end, HNR_DO);
+    HNR_ATTEND_ROWS(wide == HNR_MIX_WIDE || HNR_MIX_ROWS < 4 ? HNR_MIX_ROWS : 4, 8, r, end, HNR_DO);
 #undef HNR_DO
 }
 HNR_ALWAYS void hnr_attend_mix_rows(hnr_attend_item *t, int64_t r, int64_t end, const int wide, const int as) {
@@ -338,8 +339,10 @@ HNR_ALWAYS void hnr_attend_mix_all(hnr_attend_item *t, const int as) {
 /* Keys and values of a block as f32 in scratch, where they are not read as they are. */
 HNR_ALWAYS void hnr_attend_widen(float *to, const void *from, const int type, int64_t first, int64_t n) {
     int64_t i = 0;
-    _Pragma("GCC unroll 4") for (; i + HNR_L <= n; i += HNR_L) * (hnr_lf_any *)(to + i) =
-        hnr_attend_get(from, type, first + i);
+    _Pragma("GCC unroll 4") for (; i + HNR_L <= n; i += HNR_L) {
+        hnr_lf x = hnr_attend_get(from, type, first + i);
+        *(hnr_lf_any *)(to + i) = x;
+    }
     for (; i < n; i++) to[i] = hnr_attend_get_one(from, type, first + i);
 }
 HNR_ALWAYS void hnr_attend_bring_keys(hnr_attend_item *t, const int type) {
@@ -395,36 +398,50 @@ HNR void hnr_attend_scales(hnr_attend_item *t) {
 }
 /* Asks for the keys and values of a block of the pool, those of the head that is on, so that they come while the blocks
  * before them are worked on. On Emerald Rapids .82 of the time of reading them first, where they lie in memory. */
-HNR void hnr_attend_ask(const hnr_attend_item *t, int64_t at) {
+HNR_ALWAYS void hnr_attend_ask(const hnr_attend_item *t, int64_t at, const int type) {
     const hnr_attend *j = t->j;
-    const int64_t one = j->size * (j->type == HNR_ATTEND_F32  ? 4
-                                   : j->type == HNR_ATTEND_I8 ? 1
-                                                              : 2),
-                  n = one * j->block;
+    const int64_t one = j->size * hnr_attend_type_b(type), n = one * j->block;
     const char *k = (const char *)j->keys + (at * j->kv_heads + t->kv) * n;
     const char *v = (const char *)j->values + (at * j->block * j->kv_heads + t->kv) * one;
     for (int64_t b = 0; b < n; b += 64) __builtin_prefetch(k + b, 0, 2);
     for (int64_t r = 0; r < j->block; r++, v += j->kv_heads * one)
         for (int64_t b = 0; b < one; b += 64) __builtin_prefetch(v + b, 0, 2);
 }
+/* Functions of their own: as parts of one large one they took gcc six times as long. */
+#define HNR_ATTEND_AS(TYPE)                                                                                            \
+    static __attribute__((noinline, unused)) void hnr_attend_products_##TYPE(hnr_attend_item *t) {                     \
+        hnr_attend_products(t, HNR_ATTEND_##TYPE);                                                                     \
+    }                                                                                                                  \
+    static __attribute__((noinline, unused)) void hnr_attend_mix_##TYPE(hnr_attend_item *t) {                          \
+        hnr_attend_mix_all(t, HNR_ATTEND_##TYPE);                                                                      \
+    }
+HNR_ATTEND_AS(F32)
+HNR_ATTEND_AS(F16)
+HNR_ATTEND_AS(BF16)
+HNR_ATTEND_AS(I8)
+#define HNR_ATTEND_CALL(what, as)                                                                                      \
+    ((as) == HNR_ATTEND_F16    ? hnr_attend_##what##_F16(t)                                                            \
+     : (as) == HNR_ATTEND_BF16 ? hnr_attend_##what##_BF16(t)                                                           \
+     : (as) == HNR_ATTEND_I8   ? hnr_attend_##what##_I8(t)                                                             \
+                               : hnr_attend_##what##_F32(t))
 /* The span with the head of keys that is on. */
 HNR_ALWAYS void hnr_attend_span_head(hnr_attend_item *t, int64_t last, const int type) {
     for (int64_t i = 0; i < t->blocks; i++) {
         hnr_attend_block(t, i, last);
-        if (t->j->touch == 2 && i < t->ahead) hnr_attend_ask(t, t->next[i]);
+        if (t->j->touch == 2 && i < t->ahead) hnr_attend_ask(t, t->next[i], type);
         hnr_attend_scales(t);
         if (hnr_attend_bring_k(t, type))
-            hnr_attend_products(t, type);
+            HNR_ATTEND_CALL(products, type);
         else
-            hnr_attend_products(t, HNR_ATTEND_F32);
+            hnr_attend_products_F32(t);
     }
     hnr_attend_exponentials(t);
     for (int64_t i = 0; i < t->blocks; i++) {
         hnr_attend_block(t, i, last);
         if (hnr_attend_bring_v(t, type))
-            hnr_attend_mix_all(t, type);
+            HNR_ATTEND_CALL(mix, type);
         else
-            hnr_attend_mix_all(t, HNR_ATTEND_F32);
+            hnr_attend_mix_F32(t);
     }
 }
 
@@ -468,8 +485,8 @@ HNR_ALWAYS void hnr_attend_touch_bytes(const void *from, int64_t first, int64_t 
 }
 /* Reads a block of the pool, of heads kv to end, in its order, a word of each line: heads read it in pieces too short
  * for a processor to see where they lead. */
-HNR void hnr_attend_touch(const hnr_attend *j, int64_t at, int64_t kv, int64_t end) {
-    const int64_t head_b = j->size * (j->type == HNR_ATTEND_F32 ? 4 : j->type == HNR_ATTEND_I8 ? 1 : 2);
+HNR_ALWAYS void hnr_attend_touch(const hnr_attend *j, int64_t at, int64_t kv, int64_t end, const int type) {
+    const int64_t head_b = j->size * hnr_attend_type_b(type);
     const int64_t first = at * j->block * j->kv_heads;
     hnr_attend_touch_bytes(j->keys, (first + kv * j->block) * head_b, (first + end * j->block) * head_b);
     for (int64_t row = at * j->block; row < (at + 1) * j->block; row++)
@@ -477,7 +494,8 @@ HNR void hnr_attend_touch(const hnr_attend *j, int64_t at, int64_t kv, int64_t e
 }
 
 /* The span from block b on; the row of the table is the sequence's. Whether all its blocks are in the pool. */
-HNR int hnr_attend_find(hnr_attend_item *t, const hnr_i64 *table, int64_t b, int64_t last, int64_t kv, int64_t end) {
+HNR_ALWAYS int hnr_attend_find(hnr_attend_item *t, const hnr_i64 *table, int64_t b, int64_t last, int64_t kv,
+                               int64_t end, const int type) {
     const hnr_attend *j = t->j;
     const int64_t pool = j->rows / j->block, n = t->most - b % t->most;
     t->span_from = b * j->block;
@@ -491,7 +509,7 @@ HNR int hnr_attend_find(hnr_attend_item *t, const hnr_i64 *table, int64_t b, int
     for (int64_t i = b + t->blocks; j->touch && i < b + t->blocks + t->most && i <= last; i++) {
         if (table[i] < 0 || table[i] >= pool) continue;
         t->next[t->ahead++] = table[i];
-        if (j->touch == 1) hnr_attend_touch(j, table[i], kv, end);
+        if (j->touch == 1) hnr_attend_touch(j, table[i], kv, end, type);
     }
     return 1;
 }
@@ -511,7 +529,7 @@ HNR_ALWAYS void hnr_attend_run(hnr_attend_item *t, int64_t kv, int64_t end, floa
         hnr_attend_begin(t);
     }
     for (int64_t b = low / j->block; sequence >= 0 && b * j->block <= last; b += t->blocks) {
-        if (!hnr_attend_find(t, j->table + sequence * j->blocks, b, last / j->block, kv, end)) break;
+        if (!hnr_attend_find(t, j->table + sequence * j->blocks, b, last / j->block, kv, end, type)) break;
         for (int64_t h = kv; h < end; h++) {
             hnr_attend_head(t, h, kv, room);
             hnr_attend_span_head(t, last, type);
@@ -523,7 +541,8 @@ HNR_ALWAYS void hnr_attend_run(hnr_attend_item *t, int64_t kv, int64_t end, floa
     }
 }
 
-/* Items begin .. end of ceil(n / HNR_ATTEND_TOKENS) * kv_heads; `type` is the job's, known when this is compiled. */
+/* Items begin .. end of ceil(n / HNR_ATTEND_TOKENS) * kv_heads; type: of keys and values, known when this is compiled.
+ */
 HNR_ALWAYS void hnr_attend_items(const hnr_attend *j, int64_t begin, int64_t end, float *scratch, const int type) {
     hnr_attend_item t = {.j = j, .group = j->heads / j->kv_heads, .wide = hnr_attend_wide(j->size)};
     const int64_t share = hnr_attend_share(t.group), rows = t.rows = HNR_ATTEND_TOKENS * t.group * share;
