@@ -109,10 +109,10 @@ hone_rc hn_cpu_packed(hn_graph *g, hn_block body, const char *name, hn_arena *a,
     *out = (hn_kernel_code){.helpers = "base packed"};
     hn_dim panels = hn_dim_int(t, (columns + HN_PANEL - 1) / HN_PANEL);
     out->work = hn_dim_mul(t, panels, each ? rows : hn_dim_ceildiv(t, rows, hn_dim_int(t, 64)));
-    /* Sums of groups of 64 rows; words with high bytes (hnr_high_in of rt/packed.h): listed in 8 bytes each, of 64 rows
-     * and of a tile's 16, and where they begin; in one byte each, and how many of 8 tiles. */
+    /* Sums of groups of 64 rows; words with high bytes (hnr_high_in of rt/packed.h): listed in 16 bytes each, of 64
+     * rows and of a tile's 16, and ten words on where they begin; in one byte each, and how many of 8 tiles. */
     out->scratch_b = hn_dim_int(t, (bytes ? 2 * 4 * 64 * (k / 32) * c->groups : 0) +
-                                       (digits == 2 ? (8 * (64 + 16) + 8 * 64 + 8) * (k / 32) + 8 * 9 * 4 : 0));
+                                       (digits == 2 ? (16 * (64 + 16) + 8 * 64 + 8) * (k / 32) + 8 * 10 * 4 : 0));
     out->text = text.failed ? NULL : hn_strdup(a, text.text);
     hn_str_free(&text);
     return out->text ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);

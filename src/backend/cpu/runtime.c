@@ -22,6 +22,7 @@ CARRY(block_decode, "src/ir/block_decode.h")
 CARRY(lanes, "src/backend/cpu/rt/lanes.h")
 CARRY(unpack, "src/backend/cpu/rt/unpack.h")
 CARRY(packed, "src/backend/cpu/rt/packed.h")
+CARRY(quantize, "src/backend/cpu/rt/quantize.h")
 CARRY(order, "src/backend/cpu/rt/order.h")
 CARRY(odd, "src/backend/cpu/rt/odd.h")
 CARRY(attend, "src/backend/cpu/rt/attend.h")
@@ -54,6 +55,7 @@ static const part parts[] = {
     {"block_decode", hn_rt_block_decode, ""},
     {"unpack", hn_rt_unpack, "base lanes"},
     {"packed", hn_rt_packed, "base lanes unpack"},
+    {"quantize", hn_rt_quantize, "base lanes"},
 };
 /* Written once per vector width, by nest_c_math.c. */
 static const part by_width[] = {

@@ -20,7 +20,7 @@ CARRY(cuda)
 CARRY(base)
 CARRY(scalar)
 CARRY(fold)
-CARRY(packed)
+CARRY(quantize)
 CARRY(attend)
 
 typedef struct part {
@@ -37,7 +37,7 @@ static const part parts[] = {
     {"order", NULL, "base convert"},
     {"odd", NULL, "base convert order"},
     {"block_decode", NULL, "base"},
-    {"packed", hn_gpu_rt_packed, "base"},
+    {"quantize", hn_gpu_rt_quantize, "base"},
     {"attend", hn_gpu_rt_attend, "base scalar"},
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };

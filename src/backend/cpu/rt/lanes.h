@@ -85,6 +85,17 @@ HNR_ALWAYS hnr_lf hnr_l_signed(const void *p) {
 #endif
 }
 
+/* Every second lane of a and b, from the first or the second on. */
+#if HNR_L == 16
+#define HNR_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#define HNR_ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
+#elif HNR_L == 8
+#define HNR_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#define HNR_ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+#else
+#define HNR_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6)
+#define HNR_ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7)
+#endif
 /* The lanes of two vectors in turns: of their lower halves, of their upper halves. */
 HNR_ALWAYS hnr_lf hnr_l_zip(hnr_lf a, hnr_lf b) {
 #if HNR_L == 16

@@ -205,27 +205,28 @@ HNR_ALWAYS hnr_lf hnr_p_add(hnr_lf acc, hnr_li t, hnr_lf s, float d, hnr_lf m, c
 
 /* R rows times the 16 columns of a panel. first, low: what sums of bytes begin with, and what minima are multiplied
  * with, for each group of each row; BYTES: of a block of SUB times 32 elements; BLOCKS: of 32 elements in a row.
- * DIGITS: bytes an element of q; which: words of full rows with high bytes, block after block, of which count[block]
- * are a block's. The sums are those of integers, so that rows of which a word's high bytes are zero do not change by
- * them. */
+ * DIGITS: bytes an element of q; HIGH: whether low bytes alone are multiplied (0), high ones of some words (1) or of
+ * all (2); which: those words, of full rows, block after block, of which count[block] are a block's. The sums are those
+ * of integers, so that rows of which a word's high bytes are zero do not change by them. */
 #define HNR_TILE_HEAD(FN, name, BLOCKS, R)                                                                             \
     static __attribute__((noinline)) void FN##_##name##_##BLOCKS##_##R(                                                \
         const uint8_t *panel, const int8_t *q, const float *d, const int32_t *first, const float *low, float *y,       \
         int64_t to_next, int64_t columns, const uint8_t *count, const uint8_t *which)
-#define HNR_TILE(FN, DIGITS, name, BLOCKS, R, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                      \
+#define HNR_TILE(FN, DIGITS, HIGH, name, BLOCKS, R, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                \
     HNR_TILE_HEAD(FN, name, BLOCKS, R) {                                                                               \
+        enum { SIDE = HIGH == 2 ? 2 : HNR_SIDE(R) };                                                                   \
         const uint8_t *all = which;                                                                                    \
         for (int h = 0; h < 16; h += HNR_L, which = all) {                                                             \
             hnr_lf acc[R];                                                                                             \
             hnr_li high[2 * R];                                                                                        \
             const uint8_t *p = panel;                                                                                  \
-            if (DIGITS == 2) HNR_P_ZERO(high)                                                                          \
+            if (HIGH == 1) HNR_P_ZERO(high)                                                                            \
             HNR_UNROLL for (int r = 0; r < R; r++) acc[r] = (hnr_lf){0};                                               \
             for (int64_t b = 0; b < BLOCKS; p += 16 * BYTES) {                                                         \
                 for (int j = 0; j < SUB; j++, b++) {                                                                   \
                     hnr_lu w[1][8];                                                                                    \
                     hnr_lf s[2], m[2];                                                                                 \
-                    const int n = DIGITS == 2 ? count[b] : 0, all_high = n == 8 * R && !HNR_IN_16;                     \
+                    const int n = HIGH == 1 ? count[b] : 0, all_high = n == 8 * R && !HNR_IN_16;                       \
                     hnr_un_##name(p, h, j, w[0], s, m);                                                                \
                     if (n && !all_high) {                                                                              \
                         hnr_lu v[1][8]; /* w itself stays in registers */                                              \
@@ -233,29 +234,30 @@ HNR_ALWAYS hnr_lf hnr_p_add(hnr_lf acc, hnr_li t, hnr_lf s, float d, hnr_lf m, c
                         hnr_high(high, R, 1, v, q + (BLOCKS + b) * 32, 2 * BLOCKS * 32, which, n, GROUPS, OFF, MOST);  \
                     }                                                                                                  \
                     if (h == 0) HNR_AHEAD(p + (j + 24) * (16 * BYTES / SUB), 16 * BYTES / SUB, R);                     \
-                    HNR_UNROLL for (int at = 0; at < R; at += HNR_SIDE(R)) {                                           \
-                        hnr_li t[HNR_SIDE(R)][2] = {{{0}}};                                                            \
+                    HNR_UNROLL for (int at = 0; at < R; at += SIDE) {                                                  \
+                        hnr_li t[SIDE][2] = {{{0}}}, up[SIDE][2] = {{{0}}};                                            \
                         const int8_t *low_b = q + (at * DIGITS * BLOCKS + b) * 32;                                     \
                         if (all_high)                                                                                  \
-                            hnr_p_all_high(t, w[0], low_b + BLOCKS * 32, HNR_SIDE(R), 2 * BLOCKS * 32, GROUPS, MOST);  \
-                        HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS;                   \
-                                                                              g++) if (OFF && !HNR_SIGNED(OFF, MOST))  \
+                            hnr_p_all_high(t, w[0], low_b + BLOCKS * 32, SIDE, 2 * BLOCKS * 32, GROUPS, MOST);         \
+                        HNR_UNROLL for (int i = 0; i < SIDE; i++) for (int g = 0; g < GROUPS;                          \
+                                                                       g++) if (OFF && !HNR_SIGNED(OFF, MOST))         \
                             t[i][g] += first[((at + i) * BLOCKS + b) * GROUPS + g];                                    \
                         if (HNR_IN_16)                                                                                 \
-                            HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++)                                           \
+                            HNR_UNROLL for (int i = 0; i < SIDE; i++)                                                  \
                                 hnr_p_block(t[i], w[0], low_b + i * DIGITS * BLOCKS * 32, GROUPS, OFF, MOST);          \
                         else                                                                                           \
-                            HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) {  \
+                            HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < SIDE; i++) {         \
                                 int g = GROUPS == 2 ? k / 4 : 0;                                                       \
-                                const int8_t *four = low_b + i * DIGITS * BLOCKS * 32 + 4 * k;                         \
-                                t[i][g] = hnr_p_dot_word(t[i][g], w[0][k], (const hnr_word *)four, MOST);              \
+                                const hnr_word *four = (const hnr_word *)(low_b + i * DIGITS * BLOCKS * 32 + 4 * k);   \
+                                t[i][g] = hnr_p_dot_word(t[i][g], w[0][k], four, MOST);                                \
+                                if (HIGH == 2) up[i][g] = hnr_p_dot_word(up[i][g], w[0][k], four + 8 * BLOCKS, MOST);  \
                             }                                                                                          \
-                        if (n && !all_high)                                                                            \
-                            HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS; g++)          \
-                                t[i][g] += high[(at + i) * 2 + g];                                                     \
-                        HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) HNR_UNROLL for (int g = 0; g < GROUPS; g++)   \
+                        HNR_UNROLL for (int i = 0; i < SIDE; i++) HNR_UNROLL for (int g = 0; g < GROUPS; g++) {        \
+                            if (n && !all_high) t[i][g] += high[(at + i) * 2 + g];                                     \
+                            if (HIGH == 2) t[i][g] += up[i][g] << 7;                                                   \
                             acc[at + i] = hnr_p_add(acc[at + i], t[i][g], s[g], d[(at + i) * BLOCKS + b], m[g],        \
                                                     low + ((at + i) * BLOCKS + b) * GROUPS + g, MIN);                  \
+                        }                                                                                              \
                     }                                                                                                  \
                     if (n && !all_high) hnr_no_high(high, R, 1, which, n);                                             \
                     which += n;                                                                                        \
@@ -269,13 +271,13 @@ HNR_ALWAYS hnr_lf hnr_p_add(hnr_lf acc, hnr_li t, hnr_lf s, float d, hnr_lf m, c
 /* The same with both halves of the panel at once, so that a word of a row is brought to the lanes once, and with half
  * of the words at a time, whose bytes of 16 columns are the registers that there are. Sums of small bytes stay in 16
  * bits between the two. */
-#define HNR_TILE_SMALL(FN, DIGITS, name, BLOCKS, R, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                \
+#define HNR_TILE_SMALL(FN, DIGITS, HIGH, name, BLOCKS, R, GROUPS, OFF, MIN, MOST, BYTES, SUB)                          \
     HNR_TILE_HEAD(FN, name, BLOCKS, R) {                                                                               \
         enum { RUN = 32767 / (2 * 127 * MOST), WAIT = GROUPS == 1 && RUN >= 8 };                                       \
         hnr_lf acc[2][R];                                                                                              \
         hnr_li high[4 * R];                                                                                            \
         const uint8_t *p = panel;                                                                                      \
-        if (DIGITS == 2) HNR_P_ZERO(high)                                                                              \
+        if (HIGH == 1) HNR_P_ZERO(high)                                                                                \
         HNR_P_ZERO(acc[0])                                                                                             \
         HNR_P_ZERO(acc[1])                                                                                             \
         for (int64_t b = 0; b < BLOCKS; p += 16 * BYTES) {                                                             \
@@ -284,10 +286,10 @@ HNR_ALWAYS hnr_lf hnr_p_add(hnr_lf acc, hnr_li t, hnr_lf s, float d, hnr_lf m, c
                 hnr_lf s[2][2], m[2][2];                                                                               \
                 hnr_ls part[2][R];                                                                                     \
                 hnr_li sum[2][R];                                                                                      \
-                const int n = DIGITS == 2 ? count[b] : 0;                                                              \
+                const int n = HIGH == 1 ? count[b] : 0;                                                                \
                 hnr_un_##name(p, 0, j, w[0], s[0], m[0]);                                                              \
                 hnr_un_##name(p, 8, j, w[1], s[1], m[1]);                                                              \
-                if (DIGITS == 2) __asm__("" : "+m"(w)); /* in memory: more than there are registers */                 \
+                if (HIGH) __asm__("" : "+m"(w)); /* in memory: more than there are registers */                        \
                 if (n) hnr_high(high, R, 2, w, q + (BLOCKS + b) * 32, 2 * BLOCKS * 32, which, n, GROUPS, OFF, MOST);   \
                 HNR_AHEAD(p + (j + 24) * (16 * BYTES / SUB), 16 * BYTES / SUB, R);                                     \
                 HNR_UNROLL for (int f = 0; f < 2; f++) {                                                               \
@@ -405,13 +407,17 @@ HNR_ALWAYS void hnr_high_of_row(hnr_li t[2], const hnr_lu w[8], const int8_t *q,
 #define HNR_TAKE_FAR(...)
 #endif
 
-/* Tiles of R rows as long as so many are left, from row r of a group on; tile: how many tiles the group had. */
-#define HNR_TAKE(FN, DIGITS, name, BLOCKS, R, GROUPS)                                                                  \
+/* Tiles of R rows as long as so many are left, from row r of a group on; tile: how many tiles the group had. LOW and
+ * HIGH: the tiles for rows of which none is full, or each. */
+#define HNR_TAKE(FN, LOW, HIGH, DIGITS, name, BLOCKS, R, GROUPS)                                                       \
     for (; n - r >= R; r += R, tile++) {                                                                               \
-        FN##_##name##_##BLOCKS##_##R(panel, a->q + (row + r) * DIGITS * BLOCKS * 32, a->d + (row + r) * BLOCKS,        \
-                                     first + r * BLOCKS * GROUPS, low + r * BLOCKS * GROUPS,                           \
-                                     a->y + (row + r) * a->columns + 16 * c, a->columns, a->columns - 16 * c,          \
-                                     high.count + tile * BLOCKS, high.which + r * 8 * BLOCKS);                         \
+        const int full = DIGITS == 2 ? high.from[tile][9] : 0;                                                         \
+        (full == 0   ? LOW##_##name##_##BLOCKS##_##R                                                                   \
+         : full == R ? HIGH##_##name##_##BLOCKS##_##R                                                                  \
+                     : FN##_##name##_##BLOCKS##_##R)(                                                                  \
+            panel, a->q + (row + r) * DIGITS * BLOCKS * 32, a->d + (row + r) * BLOCKS, first + r * BLOCKS * GROUPS,    \
+            low + r * BLOCKS * GROUPS, a->y + (row + r) * a->columns + 16 * c, a->columns, a->columns - 16 * c,        \
+            high.count + tile * BLOCKS, high.which + r * 8 * BLOCKS);                                                  \
         if (DIGITS == 2) HNR_FEW(FN, name, BLOCKS, panel, R, r, tile, c)                                               \
     }
 
@@ -422,6 +428,8 @@ HNR_ALWAYS void hnr_high_of_row(hnr_li t[2], const hnr_lu w[8], const int8_t *q,
 typedef struct hnr_few {
     hnr_word word;
     uint32_t at; /* 256 times the block, and the row in its tile */
+    int32_t sum; /* of the word's bytes */
+    float by;    /* 128 times the scale */
 } hnr_few;
 /* Has a row of so many blocks, with so many such words, many? */
 #define HNR_IS_FULL(words, blocks) ((words) > (blocks))
@@ -429,12 +437,12 @@ enum { HNR_ROWS = 64, HNR_TILES = 8 }; /* in a group, the most */
 typedef struct hnr_high_words {
     uint8_t *count, *which; /* of full rows: of each tile's blocks how many; 8 * row in the tile + word */
     hnr_few *few, *room;    /* of the others, those of row r's tile from few + r * blocks on; for a tile's */
-    int32_t (*from)[9];     /* of each tile: where those of word k begin */
+    int32_t (*from)[10];    /* of each tile: where those of word k begin; [9]: how many full rows it has */
 } hnr_high_words;
 HNR_ALWAYS hnr_high_words hnr_high_in(char *scratch, int64_t blocks) {
     hnr_high_words x = {.few = (hnr_few *)(void *)scratch};
     x.room = x.few + HNR_ROWS * blocks;
-    x.from = (int32_t(*)[9])(void *)(x.room + 16 * blocks);
+    x.from = (int32_t(*)[10])(void *)(x.room + 16 * blocks);
     x.which = (uint8_t *)(x.from + HNR_TILES);
     x.count = x.which + HNR_ROWS * 8 * blocks;
     return x;
@@ -446,27 +454,36 @@ HNR_ALWAYS hnr_lf hnr_p_load(const float *y, int64_t columns, int h) {
     return x;
 }
 /* The rows' sums stay side by side meanwhile: in their places they lie far apart, often at multiples of 4 KiB, which
- * makes each load wait for stores to others. */
+ * makes each load wait for stores to others. Large values keep to few channels, so that a tile's rows share most words
+ * of the panel; each is unpacked once. */
 #define HNR_TILE_FEW(FN, name, BLOCKS, GROUPS, OFF, MOST, BYTES, SUB)                                                  \
     static __attribute__((noinline)) void FN##_few_##name##_##BLOCKS(const uint8_t *panel, const hnr_few *few,         \
-                                                                     const int32_t from[9], const float *d, float *y,  \
-                                                                     int64_t rows, int64_t to_next, int64_t columns) { \
+                                                                     const int32_t *from, float *y, int64_t rows,      \
+                                                                     int64_t to_next, int64_t columns) {               \
         hnr_lf sum[16][16 / HNR_L];                                                                                    \
         for (int64_t r = 0; r < rows; r++)                                                                             \
             HNR_UNROLL for (int h = 0; h < 16; h += HNR_L) sum[r][h / HNR_L] =                                         \
                 hnr_p_load(y + r * to_next, columns, h);                                                               \
-        HNR_UNROLL for (int k = 0; k < 8; k++) for (int64_t i = from[k]; i < from[k + 1]; i++) {                       \
-            const uint32_t b = few[i].at >> 8, r = few[i].at & 255;                                                    \
-            const uint8_t *p = panel + (size_t)(b / SUB) * (16 * BYTES);                                               \
-            const hnr_li x = (hnr_li){0} + few[i].word;                                                                \
-            const hnr_li first = (hnr_li){0} - (HNR_SIGNED(OFF, MOST) ? 0 : OFF) * hnr_sum_4(few[i].word);             \
-            const float by = 128 * d[r * BLOCKS + b];                                                                  \
-            HNR_UNROLL for (int h = 0; h < 16; h += HNR_L) {                                                           \
-                hnr_lu w[8];                                                                                           \
-                hnr_lf s[2], m[2];                                                                                     \
-                hnr_un_##name(p, h, (int)(b % SUB), w, s, m);                                                          \
-                hnr_lf t = hnr_l_float(hnr_p_dot_as(first, w[k], x, OFF, MOST));                                       \
-                sum[r][h / HNR_L] = hnr_l_fma(t, s[GROUPS == 2 ? k / 4 : 0] * by, sum[r][h / HNR_L]);                  \
+        HNR_UNROLL for (int k = 0; k < 8; k++) {                                                                       \
+            const hnr_few *x = few + from[k], *end = few + from[k + 1];                                                \
+            while (x < end) {                                                                                          \
+                const uint32_t b = x->at >> 8;                                                                         \
+                const uint8_t *p = panel + (size_t)(b / SUB) * (16 * BYTES);                                           \
+                hnr_lu w[16 / HNR_L][8];                                                                               \
+                hnr_lf s[16 / HNR_L][2], m[2];                                                                         \
+                HNR_UNROLL for (int h = 0; h < 16; h += HNR_L)                                                         \
+                    hnr_un_##name(p, h, (int)(b % SUB), w[h / HNR_L], s[h / HNR_L], m);                                \
+                do {                                                                                                   \
+                    const uint32_t r = x->at & 255;                                                                    \
+                    HNR_UNROLL for (int h = 0; h < 16 / HNR_L; h++) {                                                  \
+                        hnr_li t = (hnr_li){0} - (HNR_SIGNED(OFF, MOST) ? 0 : OFF) * x->sum;                           \
+                        if (HNR_IN_16)                                                                                 \
+                            t = hnr_p_dot_as(t, w[h][k], (hnr_li){0} + x->word, OFF, MOST);                            \
+                        else                                                                                           \
+                            t = hnr_p_dot_word(t, w[h][k], &x->word, MOST);                                            \
+                        sum[r][h] = hnr_l_fma(hnr_l_float(t), s[h][GROUPS == 2 ? k / 4 : 0] * x->by, sum[r][h]);       \
+                    }                                                                                                  \
+                } while (++x < end && x->at >> 8 == b);                                                                \
             }                                                                                                          \
         }                                                                                                              \
         for (int64_t r = 0; r < rows; r++)                                                                             \
@@ -478,9 +495,8 @@ HNR_ALWAYS hnr_lf hnr_p_load(const float *y, int64_t columns, int h) {
     {                                                                                                                  \
         const int32_t *from = high.from[tile];                                                                         \
         if (from[8])                                                                                                   \
-            FN##_few_##name##_##BLOCKS(panel, high.few + (r)*BLOCKS, from, a->d + (row + (r)) * BLOCKS,                \
-                                       a->y + (row + (r)) * a->columns + 16 * (c), R, a->columns,                      \
-                                       a->columns - 16 * (c));                                                         \
+            FN##_few_##name##_##BLOCKS(panel, high.few + (r)*BLOCKS, from, a->y + (row + (r)) * a->columns + 16 * (c), \
+                                       R, a->columns, a->columns - 16 * (c));                                          \
     }
 
 /* The sum of a word's bytes. */
@@ -503,29 +519,28 @@ HNR_ALWAYS void hnr_packed_sum(int32_t sum, float d, int off, int32_t *first, fl
     *first = -off * sum;
     *low = (float)sum * d;
 }
-/* Sums of each 16 of 4 HNR_L bytes from q on, in the lanes of these bytes. */
-HNR_ALWAYS hnr_li hnr_sums_16(const int8_t *q) {
-    hnr_li x = hnr_p_dot((hnr_li){0}, (hnr_lu){0} + 0x01010101, (hnr_li)hnr_p_word((const uint8_t *)q), 1);
-#if HNR_L == 16
-    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-    return x + __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-#elif HNR_L == 8
-    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
-    return x + __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
-#else
-    return x;
-#endif
+/* Of HNR_L blocks of 32 bytes, hnr_packed_sum of each group. */
+HNR_ALWAYS void hnr_packed_sums_of(const int8_t *q, const float *d, int groups, int off, int32_t *first, float *low) {
+    hnr_li x[8];
+    hnr_lf scale = *(const hnr_lf_any *)d;
+    HNR_UNROLL for (int i = 0; i < 8; i++) x[i] =
+        hnr_p_dot((hnr_li){0}, (hnr_lu){0} + 0x01010101, (hnr_li)hnr_p_word((const uint8_t *)q + 4 * HNR_L * i), 1);
+    HNR_UNROLL for (int n = 8; n > groups; n /= 2) HNR_UNROLL for (int i = 0; i < n / 2; i++) x[i] =
+        HNR_EVEN(x[2 * i], x[2 * i + 1]) + HNR_ODD(x[2 * i], x[2 * i + 1]);
+    HNR_UNROLL for (int g = 0; g < groups; g++) {
+        hnr_lf by = groups == 1 ? scale : g ? hnr_l_zip_upper(scale, scale) : hnr_l_zip(scale, scale);
+        *(hnr_lu_any *)(first + g * HNR_L) = (hnr_lu)(x[g] * -off);
+        *(hnr_lf_any *)(low + g * HNR_L) = hnr_l_float(x[g]) * by;
+    }
 }
-/* Of so many blocks, the above for each group. */
+/* Of so many blocks. */
 HNR_ALWAYS void hnr_packed_sums(const int8_t *q, const float *d, int64_t blocks, int groups, int off, int32_t *first,
                                 float *low) {
     int64_t b = 0;
-    for (; HNR_L >= 8 && b + HNR_L / 8 <= blocks; b += HNR_L / 8) {
-        hnr_li x = hnr_sums_16(q + 32 * b);
-        HNR_UNROLL for (int i = 0; i < HNR_L / 8; i++) for (int g = 0; g < groups; g++) {
-            int32_t sum = groups == 1 ? x[8 * i] + x[8 * i + 4] : x[8 * i + 4 * g];
-            hnr_packed_sum(sum, d[b + i], off, first + (b + i) * groups + g, low + (b + i) * groups + g);
-        }
+    while (b < blocks && blocks >= HNR_L) { /* the last ones with some of those before */
+        if (b + HNR_L > blocks) b = blocks - HNR_L;
+        hnr_packed_sums_of(q + 32 * b, d + b, groups, off, first + b * groups, low + b * groups);
+        b += HNR_L;
     }
     for (; b < blocks; b++)
         for (int g = 0; g < groups; g++) {
@@ -535,8 +550,13 @@ HNR_ALWAYS void hnr_packed_sums(const int8_t *q, const float *d, int64_t blocks,
 }
 /* How many of a row's words are not 0. */
 HNR_ALWAYS int64_t hnr_p_words_of(const int8_t *up, int64_t blocks) {
-    int64_t n = 0;
-    for (int64_t i = 0; i < 8 * blocks; i++) n += ((const hnr_word *)(up + 4 * i))[0] != 0;
+    const uint8_t *p = (const uint8_t *)up;
+    int64_t n = 0, i = 0;
+    hnr_li some = {0};
+    for (; i + HNR_L <= 8 * blocks; i += HNR_L) some -= hnr_p_word(p + 4 * i) != 0;
+    for (int k = HNR_L; k > 1; k /= 2) some = HNR_EVEN(some, some) + HNR_ODD(some, some);
+    n = some[0];
+    for (; i < 8 * blocks; i++) n += ((const hnr_word *)(p + 4 * i))[0] != 0;
     return n;
 }
 /* A row's block b with high bytes: what is added goes by both bytes; of a row that is not full only its minima's part.
@@ -558,49 +578,75 @@ HNR_ALWAYS void hnr_order_few(const hnr_few *in, int64_t n, hnr_few *out, int32_
     from[8] = sum;
     for (int64_t i = 0; i < n; i++) {
         hnr_few *x = &out[next[in[i].at & 7]++];
-        x->word = in[i].word, x->at = (in[i].at >> 12 << 8) | (in[i].at >> 3 & 31);
+        *x = in[i], x->at = (in[i].at >> 12 << 8) | (in[i].at >> 3 & 31);
     }
 }
-/* As above, of `rows` rows of two bytes an element, and their words with high bytes. */
+/* Rows of a tile, of two bytes an element, and where what their words begin with lies. */
+typedef struct hnr_tile_rows {
+    const int8_t *q;
+    const float *d;
+    int64_t rows, blocks;
+    int groups, off;
+    int32_t *first;
+    float *low;
+} hnr_tile_rows;
+/* Lists words with high bytes: all of rows that are full, and of the others those that have some. */
+HNR_ALWAYS void hnr_list_high(const hnr_tile_rows *t, const uint8_t *some, const uint8_t *full, hnr_high_words to,
+                              hnr_few *few) {
+    int64_t n = 0;
+    for (int64_t b = 0; b < t->blocks; b++) {
+        const uint8_t *before = to.which;
+        for (int64_t i = 0; i < t->rows; i++) {
+            const int8_t *low_q = t->q + (2 * i * t->blocks + b) * 32, *up = low_q + 32 * t->blocks;
+            const int64_t at = i * t->blocks + b;
+            hnr_word word[8];
+            if (!some[i]) continue;
+            __builtin_memcpy(word, up, 32);
+            for (int k = 0; full[i] && k < 8; k++) *to.which++ = (uint8_t)(8 * i + k);
+            if (!(word[0] | word[1] | word[2] | word[3] | word[4] | word[5] | word[6] | word[7])) continue;
+            for (int k = 0; !full[i] && k < 8; k++)
+                if (word[k])
+                    to.room[n++] =
+                        (hnr_few){word[k], (uint32_t)(b << 12 | i << 3 | k), hnr_sum_4(word[k]), 128 * t->d[at]};
+            hnr_packed_sum_2(low_q, up, t->d[at], t->groups, t->off, full[i], t->first + at * t->groups,
+                             t->low + at * t->groups);
+        }
+        to.count[b] = (uint8_t)(to.which - before);
+    }
+    hnr_order_few(to.room, n, few, to.from[0]);
+}
+/* As hnr_packed_sums, of `rows` rows of two bytes an element, and their words with high bytes. */
 HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows, int64_t blocks, int groups, int off,
                                   int32_t *first, float *low, hnr_high_words high) {
+    uint8_t *which = high.which;
     for (int64_t r = 0; r < rows; r++)
         hnr_packed_sums(q + r * 2 * blocks * 32, d + r * blocks, blocks, groups, off, first + r * blocks * groups,
                         low + r * blocks * groups);
     for (int64_t r = 0, size = 16; r < rows; r += size, high.count += blocks, high.from++) {
         while (size > rows - r) size /= 2;
-        uint8_t *next = high.which + r * 8 * blocks, full[16];
-        int64_t n = 0;
-        for (int64_t i = 0; i < size; i++)
-            full[i] = HNR_IS_FULL(hnr_p_words_of(q + (r + i) * 2 * blocks * 32 + 32 * blocks, blocks), blocks);
-        for (int64_t b = 0; b < blocks; b++) {
-            const uint8_t *before = next;
-            for (int64_t i = 0; i < size; i++) {
-                const int8_t *low_q = q + ((r + i) * 2 * blocks + b) * 32, *up = low_q + 32 * blocks;
-                const int64_t at = (r + i) * blocks + b;
-                hnr_word word[8];
-                __builtin_memcpy(word, up, 32);
-                if (!(word[0] | word[1] | word[2] | word[3] | word[4] | word[5] | word[6] | word[7])) continue;
-                for (int k = 0; k < 8; k++)
-                    if (word[k] && full[i])
-                        *next++ = (uint8_t)(8 * i + k);
-                    else if (word[k])
-                        high.room[n++] = (hnr_few){word[k], (uint32_t)(b << 12 | i << 3 | k)};
-                hnr_packed_sum_2(low_q, up, d[at], groups, off, full[i], first + at * groups, low + at * groups);
-            }
-            high.count[b] = (uint8_t)(next - before);
+        const hnr_tile_rows t = {q + r * 2 * blocks * 32,     d + r * blocks,           size, blocks, groups, off,
+                                 first + r * blocks * groups, low + r * blocks * groups};
+        uint8_t full[16], some[16];
+        int n_full = 0;
+        for (int64_t i = 0; i < size; i++) {
+            const int64_t words = hnr_p_words_of(t.q + (2 * i + 1) * blocks * 32, blocks);
+            some[i] = words > 0, full[i] = HNR_IS_FULL(words, blocks);
+            n_full += full[i];
         }
-        hnr_order_few(high.room, n, high.few + r * blocks, high.from[0]);
+        high.which = which + r * 8 * blocks;
+        hnr_list_high(&t, some, full, high, high.few + r * blocks);
+        high.from[0][9] = n_full;
     }
 }
 /* Work items: a panel for a block of HNR_ROWS rows, panels first. scratch: twice HNR_ROWS * BLOCKS * GROUPS words; with
  * two bytes an element what hnr_high_in takes. */
-#define HNR_DOT_N(ONE, MAKE, FN, TILE, DIGITS, name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)                       \
-    ONE(TILE, DIGITS, name, BLOCKS, 1, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                             \
-    HNR_TILE(TILE, DIGITS, name, BLOCKS, 2, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
-    HNR_TILE(TILE, DIGITS, name, BLOCKS, 4, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
-    MAKE(TILE, DIGITS, name, BLOCKS, 8, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                            \
-    MAKE(TILE, DIGITS, name, BLOCKS, 16, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                           \
+#define HNR_DOT_N(ONE, MAKE, MAKE_ALL, FN, TILE, LOW, HIGH, DIGITS, name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)  \
+    ONE(TILE, DIGITS, DIGITS - 1, name, BLOCKS, 1, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                 \
+    HNR_TILE(TILE, DIGITS, DIGITS - 1, name, BLOCKS, 2, GROUPS, OFF, MIN, MOST, BYTES, SUB)                            \
+    HNR_TILE(TILE, DIGITS, DIGITS - 1, name, BLOCKS, 4, GROUPS, OFF, MIN, MOST, BYTES, SUB)                            \
+    MAKE(TILE, DIGITS, DIGITS - 1, name, BLOCKS, 8, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                \
+    MAKE(TILE, DIGITS, DIGITS - 1, name, BLOCKS, 16, GROUPS, OFF, MIN, MOST, BYTES, SUB)                               \
+    MAKE_ALL(MAKE, name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                                   \
     HNR_TILE_FAR(TILE, DIGITS, name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                       \
     HNR_TILE_FEW(TILE, name, BLOCKS, GROUPS, OFF, MOST, BYTES, SUB)                                                    \
     static __attribute__((noinline)) void FN##_##name##_##BLOCKS(const hnr_packed *a, int64_t begin, int64_t end,      \
@@ -623,19 +669,37 @@ HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows,
             for (int64_t c = i % panels; i < stop; i++, c++) {                                                         \
                 const uint8_t *panel = a->w + c * (16 * BYTES * (BLOCKS / SUB));                                       \
                 int64_t r = 0, tile = 0;                                                                               \
-                HNR_TAKE(TILE, DIGITS, name, BLOCKS, 16, GROUPS)                                                       \
-                HNR_TAKE(TILE, DIGITS, name, BLOCKS, 8, GROUPS)                                                        \
-                HNR_TAKE(TILE, DIGITS, name, BLOCKS, 4, GROUPS)                                                        \
-                HNR_TAKE(TILE, DIGITS, name, BLOCKS, 2, GROUPS)                                                        \
-                HNR_TAKE(TILE, DIGITS, name, BLOCKS, 1, GROUPS)                                                        \
+                HNR_TAKE(TILE, LOW, HIGH, DIGITS, name, BLOCKS, 16, GROUPS)                                            \
+                HNR_TAKE(TILE, TILE, TILE, DIGITS, name, BLOCKS, 8, GROUPS)                                            \
+                HNR_TAKE(TILE, TILE, TILE, DIGITS, name, BLOCKS, 4, GROUPS)                                            \
+                HNR_TAKE(TILE, TILE, TILE, DIGITS, name, BLOCKS, 2, GROUPS)                                            \
+                HNR_TAKE(TILE, TILE, TILE, DIGITS, name, BLOCKS, 1, GROUPS)                                            \
             }                                                                                                          \
         }                                                                                                              \
     }
+/* Of 16 rows that are all full, or none of which is. */
+#define HNR_NO_TILES(...)
+#define HNR_ALL_TILES(MAKE, name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                          \
+    MAKE(hnr_tile_low, 2, 0, name, BLOCKS, 16, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                     \
+    HNR_TILE_HIGH(hnr_tile_high, 2, 2, name, BLOCKS, 16, GROUPS, OFF, MIN, MOST, BYTES, SUB)
+/* Without an instruction for four products full rows have no tile of their own. */
+#if defined(__AVX512VNNI__) || !defined(__AVX2__)
+#define HNR_TILE_HIGH HNR_TILE
+#define HNR_HIGH_TILE hnr_tile_high
+#else
+#define HNR_TILE_HIGH HNR_NO_TILES
+#define HNR_HIGH_TILE hnr_tile_2
+#endif
 /* SMALL: of codecs whose bytes stay below 64. */
-#define HNR_DOT(...) HNR_DOT_N(HNR_TILE, HNR_TILE, hnr_dot, hnr_tile, 1, __VA_ARGS__)
-#define HNR_DOT_2(...) HNR_DOT_N(HNR_TILE, HNR_TILE, hnr_dot_2, hnr_tile_2, 2, __VA_ARGS__)
-#define HNR_DOT_SMALL(...) HNR_DOT_N(HNR_TILE_SMALL, HNR_TILE_SMALL, hnr_dot, hnr_tile, 1, __VA_ARGS__)
-#define HNR_DOT_SMALL_2(...) HNR_DOT_N(HNR_TILE, HNR_TILE_SMALL, hnr_dot_2, hnr_tile_2, 2, __VA_ARGS__)
+#define HNR_DOT(...) HNR_DOT_N(HNR_TILE, HNR_TILE, HNR_NO_TILES, hnr_dot, hnr_tile, hnr_tile, hnr_tile, 1, __VA_ARGS__)
+#define HNR_DOT_2(...)                                                                                                 \
+    HNR_DOT_H(HNR_TILE, HNR_TILE, HNR_ALL_TILES, hnr_dot_2, hnr_tile_2, hnr_tile_low, HNR_HIGH_TILE, 2, __VA_ARGS__)
+#define HNR_DOT_SMALL(...)                                                                                             \
+    HNR_DOT_N(HNR_TILE_SMALL, HNR_TILE_SMALL, HNR_NO_TILES, hnr_dot, hnr_tile, hnr_tile, hnr_tile, 1, __VA_ARGS__)
+#define HNR_DOT_SMALL_2(...)                                                                                           \
+    HNR_DOT_H(HNR_TILE, HNR_TILE_SMALL, HNR_ALL_TILES, hnr_dot_2, hnr_tile_2, hnr_tile_low, HNR_HIGH_TILE, 2,          \
+              __VA_ARGS__)
+#define HNR_DOT_H(...) HNR_DOT_N(__VA_ARGS__) /* its names are replaced first */
 
 /* --- rows of floats --------------------------------------------------------------------------------------------------
  */
@@ -686,120 +750,8 @@ HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows,
         }                                                                                                              \
     }
 
-/* --- floats to bytes -------------------------------------------------------------------------------------------------
+/* --- rows that choose a matrix ---------------------------------------------------------------------------------------
  */
-
-/* The bits of a vector's absolute values: floats that are not negative are ordered as their bits. */
-HNR_ALWAYS hnr_li hnr_p_size(const float *x) { return (hnr_li)(*(const hnr_lu_any *)(const void *)x & 0x7fffffff); }
-HNR_ALWAYS hnr_li hnr_p_larger(hnr_li a, hnr_li b) {
-#if defined(__clang__)
-    return __builtin_elementwise_max(a, b);
-#elif HNR_L == 16
-    return __builtin_ia32_pmaxsd512_mask(a, b, a, -1);
-#elif HNR_L == 8
-    return __builtin_ia32_pmaxsd256(a, b);
-#else
-    hnr_li more = a > b;
-    return (a & more) | (b & ~more);
-#endif
-}
-/* Each lane becomes the largest of its four. */
-HNR_ALWAYS hnr_li hnr_p_words(hnr_li x) {
-#if HNR_L == 16
-    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
-    return hnr_p_larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
-#elif HNR_L == 8
-    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6));
-    return hnr_p_larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5));
-#else
-    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 1, 0, 3, 2));
-    return hnr_p_larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1));
-#endif
-}
-/* Of lanes of which each is the largest of its four: the largest of all, in every lane. Through memory, lane by lane,
- * this was most of the time of rounding a row. */
-HNR_ALWAYS hnr_li hnr_p_of_words(hnr_li x) {
-#if HNR_L == 16
-    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
-    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
-#elif HNR_L == 8
-    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3));
-#endif
-    return x;
-}
-HNR_ALWAYS float hnr_p_as_float(int32_t bits) {
-    float x;
-    __builtin_memcpy(&x, &bits, 4);
-    return x;
-}
-
-/* Whole numbers next to the products; halves go to the even one (adding 1.5 * 2^23 rounds so). 0 where BY is, which it
- * is with infinities and NaN among the elements. */
-HNR_ALWAYS hnr_li hnr_p_round(const float *x, float by) {
-    return ((hnr_li)(*(const hnr_lf_any *)x * by + 12582912.0f) - 0x4b400000) & -(by != 0);
-}
-/* 32 numbers from -128 to 127 as bytes. */
-HNR_ALWAYS void hnr_p_put_32(int8_t *q, const hnr_li x[32 / HNR_L]) {
-#if HNR_L == 8
-    typedef hnr_lb bytes __attribute__((aligned(1), may_alias));
-    hnr_ls low = __builtin_ia32_packssdw256(x[0], x[1]), high = __builtin_ia32_packssdw256(x[2], x[3]);
-    const hnr_li in_order = {0, 4, 1, 5, 2, 6, 3, 7};
-    *(bytes *)q = (hnr_lb)__builtin_ia32_permvarsi256((hnr_li)__builtin_ia32_packsswb256(low, high), in_order);
-#elif HNR_L == 16 && !defined(__clang__)
-    typedef char bytes __attribute__((vector_size(16)));
-    typedef bytes bytes_any __attribute__((aligned(1), may_alias));
-    for (int i = 0; i < 2; i++) *(bytes_any *)(q + 16 * i) = __builtin_ia32_pmovdb512_mask(x[i], (bytes){0}, -1);
-#else
-    typedef int8_t bytes __attribute__((vector_size(HNR_L), aligned(1)));
-    HNR_UNROLL for (int i = 0; i < 32 / HNR_L; i++) * (bytes *)(q + i * HNR_L) = __builtin_convertvector(x[i], bytes);
-#endif
-}
-
-/* A block of 32: the largest absolute value is 127. */
-HNR_ALWAYS void hnr_quantize_32(const float *x, int8_t *q, float *d) {
-    enum { N = 32 / HNR_L };
-    hnr_li most = {0};
-    HNR_UNROLL for (int i = 0; i < N; i++) most = hnr_p_larger(most, hnr_p_size(x + i * HNR_L));
-    float largest = hnr_p_as_float(hnr_p_of_words(hnr_p_words(most))[0]);
-    float by = largest > 0 ? 127.0f / largest : 0;
-    if (!(by < __builtin_inff())) by = 0;
-    *d = by > 0 ? largest / 127.0f : 0;
-    hnr_li whole[N];
-    HNR_UNROLL for (int i = 0; i < N; i++) whole[i] = hnr_p_round(x + i * HNR_L, by);
-    hnr_p_put_32(q, whole);
-}
-
-/* A row, of which elements have two bytes: all of them, or those of words that stand out in their block (docs/ir.md,
- * quantize_blocks). Floats that are not negative are ordered as their bits. */
-HNR void hnr_quantize_row(const float *x, int64_t blocks, int always, int8_t *q, float *d) {
-    enum { N = 32 / HNR_L };
-    hnr_li all = {0};
-    for (int64_t i = 0; !always && i < 32 * blocks; i += HNR_L) all = hnr_p_larger(all, hnr_p_size(x + i));
-    const float row = hnr_p_as_float(hnr_p_of_words(hnr_p_words(all))[0]);
-    for (int64_t b = 0; b < blocks; b++, x += 32, q += 32) {
-        hnr_li word[N], top = {0}, below = {0};
-        HNR_UNROLL for (int i = 0; i < N; i++) {
-            word[i] = hnr_p_words(hnr_p_size(x + i * HNR_L));
-            top = hnr_p_larger(top, word[i]);
-        }
-        const hnr_li largest = hnr_p_of_words(top);
-        HNR_UNROLL for (int i = 0; i < N; i++) below = hnr_p_larger(below, word[i] & (word[i] < largest));
-        const float most = hnr_p_as_float(largest[0]), rest = hnr_p_as_float(hnr_p_of_words(below)[0]);
-        const int apart = !always && most >= 2 * rest && most >= 0.25f * row;
-        float unit = always ? most / 128.0f : apart && most / 128.0f > rest ? most / 128.0f : apart ? rest : most;
-        float by = unit > 0 ? 127.0f / unit : 0;
-        if (!(by < __builtin_inff())) by = 0;
-        d[b] = by > 0 ? unit / 127.0f : 0;
-        hnr_li v[N], up[N];
-        HNR_UNROLL for (int i = 0; i < N; i++) v[i] = hnr_p_round(x + i * HNR_L, by), up[i] = (hnr_li){0};
-        if (always || apart) HNR_UNROLL for (int i = 0; i < N; i++) {
-                up[i] = ((v[i] + 64) >> 7) & (always ? (hnr_li){0} - 1 : word[i] >= largest);
-                v[i] -= up[i] << 7;
-            }
-        hnr_p_put_32(q, v);
-        hnr_p_put_32(q + 32 * blocks, up);
-    }
-}
 
 /* Rows that choose one of `matrices` of matrix_b bytes by at[row]: work items are a panel of a row. DOT: one of the
  * functions above; K: elements of a row. An index out of range is reported in the error slot. */

@@ -1,4 +1,4 @@
-/* rt/c_packed.h — 32 floats as bytes with a scale: as rt/packed.h of the CPU backend has them. Behind c_base.h. */
+/* rt/c_quantize.h — 32 floats as bytes with a scale: as rt/quantize.h of the CPU backend has them. Behind c_base.h. */
 HNR void hnr_quantize_32(HNR_GLOBAL const float *x, HNR_GLOBAL int8_t *q, HNR_GLOBAL float *d) {
     uint32_t most = 0;
     for (int i = 0; i < 32; i++) {
