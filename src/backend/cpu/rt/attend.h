@@ -133,6 +133,10 @@ HNR_ALWAYS float hnr_attend_get_one(const void *from, const int type, int64_t i)
     if (type == HNR_ATTEND_BF16) return (float)hnr_get_bf16(((const hnr_bf16 *)from)[i]);
     return type == HNR_ATTEND_I8 ? (float)((const hnr_i8 *)from)[i] : ((const hnr_f32 *)from)[i];
 }
+/* Asks for the line of element i. */
+HNR_ALWAYS void hnr_attend_ask_one(const void *from, const int type, int64_t i) {
+    __builtin_prefetch((const char *)from + i * hnr_attend_type_b(type), 0, 2);
+}
 HNR_ALWAYS hnr_a16 hnr_attend_get16(const void *from, const int type, int64_t i) {
     hnr_a16 r;
     HNR_EACH r.p[v] = hnr_attend_get(from, type, i + v * HNR_L);
@@ -171,6 +175,8 @@ typedef struct hnr_attend_item {
      * row of scores has `step` floats a block, `stride` in all; where the block's begin. */
     int64_t most, blocks, ats[HNR_ATTEND_SPAN], span_from, step, stride, column;
     int64_t ahead, next[HNR_ATTEND_SPAN]; /* the next span's blocks */
+    /* Where keys and values are read in the pool: how far from them those lie that are asked for meanwhile. */
+    int64_t k_ahead, v_ahead;
 } hnr_attend_item;
 
 HNR int64_t hnr_attend_wide(int64_t size) { return (size + 15) / 16 * 16; }
@@ -205,6 +211,7 @@ HNR_ALWAYS void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, cons
     HNR_UNROLL for (int i = 0; i < R; i++) HNR_UNROLL for (int c = 0; c < C; c++) sum[i][c] = hnr_a16_all(0);
     for (int64_t d = 0; d < t->j->size; d++, at += t->k_step) {
         hnr_a16 x[HNR_SCORE_KEYS];
+        if (as != HNR_ATTEND_F32) hnr_attend_ask_one(t->k, as, at + t->k_ahead);
         HNR_UNROLL for (int c = 0; c < C; c++) x[c] = hnr_attend_get16(t->k, as, at + 16 * c);
         HNR_UNROLL for (int i = 0; i < R; i++) {
             hnr_a16 a = hnr_a16_all(q[i * t->wide + d]);
@@ -308,6 +315,7 @@ HNR_ALWAYS void hnr_attend_mix(hnr_attend_item *t, int64_t r, int64_t d, const i
     }
     for (int64_t k = 0; k < n; k++) {
         hnr_a16 y[HNR_MIX_FEW_WIDE];
+        if (as != HNR_ATTEND_F32) hnr_attend_ask_one(t->v, as, t->v_at + d + k * t->v_step + t->v_ahead);
         HNR_UNROLL for (int c = 0; c < C; c++) y[c] = hnr_attend_get16(t->v, as, t->v_at + d + k * t->v_step + 16 * c);
         HNR_UNROLL for (int i = 0; i < R; i++) {
             hnr_a16 e = hnr_a16_all(x[i * step + k]);
@@ -390,10 +398,12 @@ HNR_ALWAYS void hnr_attend_block(hnr_attend_item *t, int64_t i, int64_t last) {
     t->until = t->from + block - 1 < last ? t->from + block - 1 : last;
 }
 HNR void hnr_attend_scales(hnr_attend_item *t) {
-    const hnr_attend *j = t->j;
-    for (int64_t k = 0; j->key_scale && t->from + k <= t->until; k++) {
-        t->key_scale[t->column + k] = j->key_scale[(t->at + k) * j->kv_heads + t->kv];
-        t->value_scale[t->column + k] = j->value_scale[(t->at + k) * j->kv_heads + t->kv];
+    const int64_t kv_heads = t->j->kv_heads, n = t->j->key_scale ? t->until - t->from + 1 : 0;
+    const int64_t first = t->at * kv_heads + t->kv;
+    float *k = t->key_scale + t->column, *v = t->value_scale + t->column;
+    _Pragma("GCC unroll 8") for (int64_t i = 0; i < n; i++) {
+        k[i] = t->j->key_scale[first + i * kv_heads];
+        v[i] = t->j->value_scale[first + i * kv_heads];
     }
 }
 /* Asks for the keys and values of a block of the pool, those of the head that is on, so that they come while the blocks
@@ -406,6 +416,15 @@ HNR_ALWAYS void hnr_attend_ask(const hnr_attend_item *t, int64_t at, const int t
     for (int64_t b = 0; b < n; b += 64) __builtin_prefetch(k + b, 0, 2);
     for (int64_t r = 0; r < j->block; r++, v += j->kv_heads * one)
         for (int64_t b = 0; b < one; b += 64) __builtin_prefetch(v + b, 0, 2);
+}
+/* Few rows ask for a line whenever they read one: all lines of a block at once wait for each other. */
+HNR_ALWAYS void hnr_attend_ask_meanwhile(hnr_attend_item *t, int64_t i) {
+    const hnr_attend *j = t->j;
+    const int64_t blocks = j->touch == 2 && i < t->ahead ? t->next[i] - t->ats[i] / j->block : 0;
+    t->k_ahead = t->v_ahead = blocks * j->block * j->kv_heads * j->size;
+}
+HNR_ALWAYS int hnr_attend_few(const hnr_attend_item *t, const int type) {
+    return type != HNR_ATTEND_F32 && t->n <= t->j->few && t->j->block % 16 == 0 && t->wide == t->j->size;
 }
 /* Functions of their own: as parts of one large one they took gcc six times as long. */
 #define HNR_ATTEND_AS(TYPE)                                                                                            \
@@ -428,7 +447,10 @@ HNR_ATTEND_AS(I8)
 HNR_ALWAYS void hnr_attend_span_head(hnr_attend_item *t, int64_t last, const int type) {
     for (int64_t i = 0; i < t->blocks; i++) {
         hnr_attend_block(t, i, last);
-        if (t->j->touch == 2 && i < t->ahead) hnr_attend_ask(t, t->next[i], type);
+        if (hnr_attend_few(t, type))
+            hnr_attend_ask_meanwhile(t, i);
+        else if (t->j->touch == 2 && i < t->ahead)
+            hnr_attend_ask(t, t->next[i], type);
         hnr_attend_scales(t);
         if (hnr_attend_bring_k(t, type))
             HNR_ATTEND_CALL(products, type);
@@ -438,6 +460,7 @@ HNR_ALWAYS void hnr_attend_span_head(hnr_attend_item *t, int64_t last, const int
     hnr_attend_exponentials(t);
     for (int64_t i = 0; i < t->blocks; i++) {
         hnr_attend_block(t, i, last);
+        if (hnr_attend_few(t, type)) hnr_attend_ask_meanwhile(t, i);
         if (hnr_attend_bring_v(t, type))
             HNR_ATTEND_CALL(mix, type);
         else
