@@ -9,7 +9,12 @@ echo "== before it"
 ask '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'
 echo "== a call that takes a moment"
 echo 'int main(void) { return 0; }' > a.c
-{ echo "$hello"; call 1 init '{"source": "a.c"}'; echo; sleep 2; } | "$HONE" mcp | tail -1
+# The input stays open until the answer is there.
+answered() { for _ in $(seq 600); do grep -q '"id":1,' answers && break; sleep .1; done; }
+: > answers
+{ echo "$hello"; call 1 init '{"source": "a.c"}'; echo; answered; } | "$HONE" mcp > answers
+tail -1 answers
+rm answers
 ls hone.yaml
 echo "== options"
 "$HONE" mcp --json < /dev/null; echo "= $?"
