@@ -10,18 +10,22 @@
 
 enum { DEPTH_MAX = 32 };
 
-void hn_project_take(hn_arena *a, hn_project *p, const char *text, size_t n, const char *dir) {
-    hn_simples s = {0};
-    hn_shell_commands(a, text, n, dir, &s);
-    for (size_t i = 0; i < s.n && hn_arena_ok(a); i++) {
+static void take_commands(hn_arena *a, hn_project *p, const hn_simples *s) {
+    for (size_t i = 0; i < s->n && hn_arena_ok(a); i++) {
         hn_line line;
-        hn_line_read(a, s.command[i].dir, s.command[i].word, s.command[i].n, &line);
+        hn_line_read(a, s->command[i].dir, s->command[i].word, s->command[i].n, &line);
         if (line.makes == HN_LINE_OTHER) continue;
         hn_line *grown = hn_arena_grow(a, p->line, p->n, &p->room, sizeof *grown);
         if (!grown) return;
         p->line = grown;
         p->line[p->n++] = line;
     }
+}
+
+void hn_project_take(hn_arena *a, hn_project *p, const char *text, size_t n, const char *dir) {
+    hn_simples s = {0};
+    hn_shell_commands(a, text, n, dir, &s);
+    take_commands(a, p, &s);
 }
 
 bool hn_project_take_calls(hn_arena *a, hn_project *p, const char *build) {
@@ -33,7 +37,7 @@ bool hn_project_take_calls(hn_arena *a, hn_project *p, const char *build) {
     hn_shell_commands(a, build, strlen(build), p->dir, &s);
     for (size_t i = 0; i < s.n; i++)
         if (!hn_family_knows_command(s.command[i].word[0]) && strcmp(s.command[i].word[0], "ar") != 0) return false;
-    hn_project_take(a, p, build, strlen(build), p->dir);
+    take_commands(a, p, &s);
     return s.n && p->n == s.n && hn_arena_ok(a);
 }
 
