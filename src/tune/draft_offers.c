@@ -29,16 +29,22 @@ static void add_training(hn_str *s, const hn_draft_offers *o) {
     hn_str_add(s, " # a run whose profile guides the build: with it profile-guided builds are offered, too\n");
 }
 
-/* An installed compiler of C that opt serves, in the draft's place; NULL: none. Malloc'ed. */
+/* The newest installed compiler of C that opt serves, in the draft's place; NULL: none. Malloc'ed. */
 static char *other_with_passes(const hn_draft_offers *o, hone_post_link_tool *opt) {
     char *found = NULL;
     if (!o->family->cut || strcmp(o->compiler, o->family->command) != 0) return NULL;
-    for (size_t i = 0; hn_families[i] && !found; i++) {
+    for (size_t i = 0; hn_families[i]; i++) {
         char **names;
         size_t n;
         if (!hn_families[i]->passes || hone_family_installed(hn_families[i]->name, &names, &n, NULL)) continue;
-        for (size_t k = 0; k < n && !found; k++)
-            if (!hone_target_pass_tool(names[k], opt, NULL)) found = strdup(names[k]);
+        for (size_t k = 0; k < n; k++) {
+            hone_post_link_tool one;
+            if (hone_target_pass_tool(names[k], &one, NULL)) continue;
+            if (found && strverscmp(one.version, opt->version) <= 0) continue;
+            free(found);
+            found = strdup(names[k]);
+            *opt = one;
+        }
         hone_free(names);
     }
     return found;
