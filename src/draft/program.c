@@ -309,7 +309,6 @@ static void write_build(const work *w, const group *g, size_t n) {
         add_units(w, g, s);
         add_link(w, g->words, s);
         add_text(s, "-o {out}");
-        w->d->n_files = w->made->n;
         return;
     }
     for (size_t i = 0; i < n; i++) compile_group(w, &g[i], s);

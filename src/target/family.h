@@ -53,15 +53,21 @@ typedef struct hn_said {
     char name[256], value[128]; /* the gene and value that would be written like this; "": none */
 } hn_said;
 
-/* A call of a compiler on several files, cut into compilations and the link. Words are those of the call. */
-typedef struct hn_cut {
-    const char **source; /* what is compiled */
+/* The options of compilations. */
+typedef struct hn_cut_words {
+    const char **word;
+    bool *is_read; /* those that matter to the preprocessor alone */
     size_t n;
-    const char **compile; /* the options of each compilation */
-    bool *is_read;        /* those that matter to the preprocessor alone */
-    size_t n_compile;
+} hn_cut_words;
+
+/* What calls of a compiler do, cut into compilations and the link. Words are those of the calls. */
+typedef struct hn_cut {
+    const char **source;       /* what is compiled */
+    const char **object;       /* the name of what that leaves; NULL where the call links it at once */
+    const hn_cut_words **with; /* the options of each */
+    size_t n;
     const char **link; /* words of the link; NULL where an object stands, in the order of the sources */
-    size_t n_link;
+    size_t n_link;     /* 0: nothing is linked */
 } hn_cut;
 
 /* A programming language that a family compiles, for drafts of workload files. */
@@ -162,8 +168,8 @@ typedef struct hn_family {
     const char *stays;      /* … except those that choose the machine or the semantics: patterns, "-O*|-m*" */
     const char *no_program; /* words that make a build compile without linking: patterns */
     const char *profiled;   /* words of a profile-guided build, of its compilations and its link alike: patterns */
-    /* Cuts a call; word[0] is the compiler. False: it does more than is understood. NULL: calls of this compiler are
-     * not cut. */
+    /* Cuts one call; word[0] is the compiler. False: it does more than compile and link, or more than is understood.
+     * NULL: calls of this compiler are not cut. */
     bool (*cut)(hn_arena *a, const char *const *word, size_t n, hn_cut *out);
     const char *compile_only, *preprocess_only; /* the words that make it do no more; the output is told by -o */
     bool passes;       /* its compilations can be cut in front of LLVM's passes, which `opt` then runs (target/opt.h) */

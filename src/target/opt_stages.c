@@ -141,10 +141,10 @@ static hone_rc compile_and_link(const call *c, const hn_opt *opt, const char *pi
         return hn_fail(err, HONE_E_UNSUPPORTED,
                        "'%s' is compiled with edited passes: compile each file by a call with -c, then link",
                        c->source);
-    hone_rc rc = decline(hn_opt_declines(a, cut.compile, cut.n_compile), err);
-    if (rc) return rc;
     const char **object = HN_NEW_N(a, const char *, cut.n + 1);
     for (size_t i = 0; object && i < cut.n; i++) {
+        hone_rc rc = decline(hn_opt_declines(a, cut.with[i]->word, cut.with[i]->n), err);
+        if (rc) return rc;
         object[i] = hn_format(a, "%s.%zu.o", c->output ? c->output : "a.out", i);
         if (!hn_matches(sources, cut.source[i]))
             return hn_fail(err, HONE_E_UNSUPPORTED, "'%s' has no passes: compile it by a call with -c, then link",
@@ -154,8 +154,8 @@ static hone_rc compile_and_link(const call *c, const hn_opt *opt, const char *pi
     begin(s, object, cut.n, true);
     for (size_t i = 0; i < cut.n; i++) {
         hn_opt_call one = {.cc = c->word[0],
-                           .word = cut.compile,
-                           .n = cut.n_compile,
+                           .word = cut.with[i]->word,
+                           .n = cut.with[i]->n,
                            .source = cut.source[i],
                            .output = object[i],
                            .tells = true};

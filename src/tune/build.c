@@ -304,8 +304,8 @@ static hone_rc start_step(const hn_build_config *cfg, job *j, hone_err *err) {
         j->b->cls = HONE_BUILD_ERROR;
         snprintf(j->b->detail, sizeof j->b->detail, "%s",
                  why ? why
-                     : "controls of single files need a build command that is one call of the compiler on several "
-                       "files");
+                     : "controls of single files need a build command that is calls of the compiler alone, which "
+                       "compile several files and link them");
         hn_arena_free(&a);
         return HONE_OK;
     }

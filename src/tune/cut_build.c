@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/keep.h"
 #include "tune/build.h"
+#include "tune/cut_command.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,55 +38,6 @@ struct hn_cut_build {
     size_t n_compiled, n_known;
 };
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
-
-/* Appends one word; false: the text holds what only a shell understands. */
-static bool one_word(const char **at, char *out) {
-    const char *p = *at;
-    while (*p && !strchr(" \t\n", *p)) {
-        if (*p == '\'') {
-            const char *end = strchr(++p, '\'');
-            if (!end) return false;
-            while (p < end) *out++ = *p++;
-            p++;
-        } else if (*p == '"') {
-            for (p++; *p && *p != '"'; p++) {
-                if (strchr("$`\\", *p)) return false;
-                *out++ = *p;
-            }
-            if (!*p++) return false;
-        } else if (*p == '\\') {
-            if (!p[1] || p[1] == '\n') return false;
-            *out++ = p[1];
-            p += 2;
-        } else if (strchr("|&;<>()$`*?[]#~{}!", *p)) {
-            return false;
-        } else {
-            *out++ = *p++;
-        }
-    }
-    *out = 0;
-    *at = p;
-    return true;
-}
-
-/* The words of a command; 0: it is more than one plain call. */
-static size_t words_of(hn_arena *a, const char *text, const char ***out) {
-    size_t n = 0, most = strlen(text) / 2 + 2;
-    const char **word = HN_NEW_N(a, const char *, most);
-    text += strspn(text, " \t\n");
-    while (word && *text) {
-        char *w = hn_alloc(a, strlen(text) + 1);
-        if (!w || !one_word(&text, w)) return 0;
-        word[n++] = w;
-        size_t blank = strspn(text, " \t"), all = strspn(text, " \t\n");
-        if (all != blank && text[all]) return 0; /* a second command */
-        text += all;
-    }
-    *out = word;
-    return word ? n : 0;
-}
-
 /* --- cutting ------------------------------------------------------------------------------------------------------ */
 
 static bool name_pieces(hn_cut_build *p) {
@@ -100,75 +52,40 @@ static bool name_pieces(hn_cut_build *p) {
     return made && hn_arena_ok(&p->arena);
 }
 
+/* The recipe's command. */
+static bool cut_of(const hn_recipe *r, const char *shell, hn_arena *a, hn_cut *out) {
+    const hn_family *family = r->target ? hn_target_family(r->target) : NULL;
+    return hn_cut_command(family, r->cc, shell, r->pgo, a, out);
+}
+
 /* One file gains nothing by being cut, unless opt stands between. */
-static bool is_cut(const hn_recipe *r, const hn_family *family, hn_arena *a, const char **word, size_t n, hn_cut *out) {
-    return n && !strcmp(word[0], r->cc) && family->cut(a, word, n, out) && out->n >= (r->opt ? 1 : 2);
+static bool is_cut(const hn_recipe *r, const char *shell, hn_arena *a, hn_cut *out) {
+    return cut_of(r, shell, a, out) && out->n >= (r->opt ? 1 : 2);
 }
 
 const char *hn_cut_build_stages(const hn_recipe *r, const char *shell, hn_arena *a) {
-    const char **word = NULL;
-    const hn_family *family = r->target ? hn_target_family(r->target) : NULL;
     hn_cut cut;
-    size_t n = family && family->cut ? words_of(a, shell, &word) : 0;
     for (size_t i = 0; i < r->n_flags; i++) {
         const char *why = hn_opt_declines(a, r->flag + i, 1);
         if (why) return why;
     }
     if (r->pgo) return "edited passes are run by opt, which cannot serve a profile-guided build";
-    if (!n || strcmp(word[0], r->cc) || !family->cut(a, word, n, &cut))
-        return "edited passes need a build command that is one call of the compiler on C or C++ files";
-    return hn_opt_declines(a, cut.compile, cut.n_compile);
+    if (!cut_of(r, shell, a, &cut))
+        return "edited passes need a build command that is calls of the compiler alone, which compile C or C++ files "
+               "and link them";
+    return hn_cut_stages(&cut, a);
 }
 
 bool hn_cut_build_sources(const hn_recipe *r, const char *shell, hn_arena *a, const char *const **source, size_t *n) {
-    const char **word = NULL;
-    const hn_family *family = r->target ? hn_target_family(r->target) : NULL;
     hn_cut cut;
-    size_t n_words = family && family->cut ? words_of(a, shell, &word) : 0;
-    if (!n_words || strcmp(word[0], r->cc) || !family->cut(a, word, n_words, &cut) || cut.n < 2) return false;
+    if (!cut_of(r, shell, a, &cut) || cut.n < 2) return false;
     *source = cut.source;
     *n = cut.n;
     return true;
 }
 
-/* The words of a profile-guided build, which a family does not cut, move behind the others; *n: those that stay. */
-static size_t take_out_profile(hn_cut_build *p, const char *profiled, const char **word, size_t *n) {
-    size_t n_out = 0, n_in = 0, all = *n;
-    const char **out = p->r->pgo && profiled ? HN_NEW_N(&p->arena, const char *, all + 1) : NULL;
-    if (!out) return 0;
-    for (size_t i = 0; i < all; i++) {
-        if (hn_matches(profiled, word[i]))
-            out[n_out++] = word[i];
-        else
-            word[n_in++] = word[i];
-    }
-    for (size_t i = 0; i < n_out; i++) word[n_in + i] = out[i];
-    *n = n_in;
-    return n_out;
-}
-
-/* They count for every compilation and for the link. */
-static void put_profile_back(hn_cut_build *p, const char *const *word, size_t n) {
-    hn_cut *c = &p->cut;
-    const char **compile = HN_NEW_N(&p->arena, const char *, c->n_compile + n + 1),
-               **link = HN_NEW_N(&p->arena, const char *, c->n_link + n + 1);
-    bool *is_read = HN_NEW_N(&p->arena, bool, c->n_compile + n + 1);
-    if (!compile || !link || !is_read) return; /* the arena has failed, which is seen later */
-    memcpy(compile, c->compile, c->n_compile * sizeof *compile);
-    memcpy(is_read, c->is_read, c->n_compile * sizeof *is_read);
-    memcpy(link, c->link, c->n_link * sizeof *link);
-    for (size_t i = 0; i < n; i++) {
-        compile[c->n_compile++] = word[i];
-        link[c->n_link++] = word[i];
-    }
-    c->compile = compile;
-    c->is_read = is_read;
-    c->link = link;
-}
-
 hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char *dir, const char *store,
                               const char *cache) {
-    const char **word = NULL;
     const hn_family *family = r->target ? hn_target_family(r->target) : NULL;
     if (!family || !family->cut || (r->pgo && store)) return NULL;
     hn_cut_build *p = calloc(1, sizeof *p);
@@ -178,11 +95,8 @@ hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char 
     p->dir = hn_strdup(&p->arena, dir);
     p->store = store ? hn_strdup(&p->arena, store) : NULL;
     p->cache = cache ? hn_strdup(&p->arena, cache) : NULL;
-    size_t n = words_of(&p->arena, shell, &word);
-    size_t n_pgo = n ? take_out_profile(p, family->profiled, word, &n) : 0;
-    bool cut = is_cut(r, family, &p->arena, word, n, &p->cut);
+    bool cut = is_cut(r, shell, &p->arena, &p->cut);
     if (cut && r->opt) cut = !hn_cut_build_stages(r, shell, &p->arena);
-    if (cut && n_pgo) put_profile_back(p, word + n, n_pgo);
     if (cut && p->cut.n <= HN_CUT_BUILD_MOST && name_pieces(p)) return p;
     hn_cut_build_free(p);
     return NULL;
@@ -215,11 +129,12 @@ static bool in_stages(const hn_cut_build *p, size_t i, const char *only, const c
     const hn_file_flags *own = own_flags(p, i);
     hn_arena a = {0};
     if (!p->r->opt || strcmp(only, p->family->compile_only) != 0 || hn_matches("*.S", p->cut.source[i])) return false;
-    const char **word = HN_NEW_N(&a, const char *, p->cut.n_compile + (own ? own->n_flags : 0) + 1);
+    const hn_cut_words *w = p->cut.with[i];
+    const char **word = HN_NEW_N(&a, const char *, w->n + (own ? own->n_flags : 0) + 1);
     hn_opt_call call = {.cc = p->r->cc, .word = word, .source = p->cut.source[i], .output = output};
     call.has_bitcode = p->piece[i].has_bitcode;
     call.keeps_bitcode = p->piece[i].bitcode != NULL;
-    for (size_t k = 0; word && k < p->cut.n_compile; k++) word[call.n++] = p->cut.compile[k];
+    for (size_t k = 0; word && k < w->n; k++) word[call.n++] = w->word[k];
     for (size_t k = 0; word && own && k < own->n_flags; k++) word[call.n++] = own->flag[k];
     s->failed |= !word;
     if (word) hn_opt_compile(s, p->r->opt, &call, p->r->pipeline);
@@ -231,7 +146,7 @@ static void one_file(const hn_cut_build *p, size_t i, const char *only, const ch
     const hn_file_flags *own = own_flags(p, i);
     if (in_stages(p, i, only, output, s)) return;
     add(s, p->r->cc);
-    for (size_t k = 0; k < p->cut.n_compile; k++) add(s, p->cut.compile[k]);
+    for (size_t k = 0; k < p->cut.with[i]->n; k++) add(s, p->cut.with[i]->word[k]);
     for (size_t k = 0; own && k < own->n_flags; k++) add(s, own->flag[k]);
     add(s, only);
     add(s, p->cut.source[i]);
@@ -258,10 +173,8 @@ static const char *object_name(hn_arena *a, const hn_cut *cut, size_t i) {
 }
 
 bool hn_cut_build_commands(const hn_recipe *r, const char *shell, hn_str *out) {
-    const char **word = NULL;
     hn_cut_build p = {.r = r, .family = r->target ? hn_target_family(r->target) : NULL};
-    size_t n = p.family && p.family->cut ? words_of(&p.arena, shell, &word) : 0;
-    bool cut = is_cut(r, p.family, &p.arena, word, n, &p.cut);
+    bool cut = is_cut(r, shell, &p.arena, &p.cut);
     if (cut) p.piece = HN_NEW_N(&p.arena, piece, p.cut.n);
     for (size_t i = 0; cut && p.piece && i <= p.cut.n; i++) {
         hn_str one = {0};
@@ -317,6 +230,7 @@ static bool says_all(const char *text, size_t n) {
 /* Of what a file becomes: its object, or, in front of the passes, its bitcode. */
 static void make_hash(const hn_cut_build *p, size_t i, const char *what, const char *text, size_t n, char hex[33]) {
     const bool passes = p->r->opt && strcmp(what, front_of_passes) != 0;
+    const hn_cut_words *with = p->cut.with[i];
     hn_hash h;
     hn_hash_begin(&h);
     hn_hash_text(&h, what);
@@ -324,8 +238,8 @@ static void make_hash(const hn_cut_build *p, size_t i, const char *what, const c
     hn_hash_text(&h, hone_target_fingerprint(p->r->target)->march); /* what "native" means */
     hn_hash_text(&h, p->r->cc);
     hn_hash_text(&h, p->cut.source[i]);
-    for (size_t k = 0; k < p->cut.n_compile; k++)
-        if (!p->cut.is_read[k]) hn_hash_text(&h, p->cut.compile[k]);
+    for (size_t k = 0; k < with->n; k++)
+        if (!with->is_read[k]) hn_hash_text(&h, with->word[k]);
     const hn_file_flags *own = own_flags(p, i);
     for (size_t k = 0; own && k < own->n_flags; k++) hn_hash_text(&h, own->flag[k]);
     if (passes) hn_hash_text(&h, p->r->opt->hash);

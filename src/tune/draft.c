@@ -11,6 +11,8 @@
 #include "base/yaml.h"
 #include "proc/proc.h"
 #include "target/family.h"
+#include "tune/build.h"
+#include "tune/cut_command.h"
 #include "tune/workload.h"
 #include "tune/workload_int.h"
 
@@ -459,12 +461,10 @@ static void split_compiler_call(const words *w, size_t cc, hn_drafted *c) {
             continue;
         }
         c->linked &= !hn_matches(c->family->no_program, x);
-        c->n_files += is_source(x);
         if (is_source(x) && hn_exists(x)) hn_str_addf(&c->sources, "%s%s", c->sources.n ? "\n" : "", x);
         add_word(&c->build, x);
     }
     if (!has_out) hn_str_add(&c->build, " -o {out}");
-    if (!c->ask.n) c->n_files = 0;
 }
 
 /* Is it one of the lines? */
@@ -522,6 +522,33 @@ static void pass_cc_and_cflags(const words *w, hn_drafted *c) {
     hn_str_add(&c->build, " {out}");
 }
 
+/* Files of the drafted build, where it can be cut; *passes: and can be made with edited passes. */
+static size_t n_files_cut(const hn_drafted *c, const char *cc, bool *passes) {
+    static const hone_workload none = {.path = "draft"};
+    hn_arena a = {0};
+    const hn_binding pair[] = {{"cc", hn_quoted(&a, cc)}, {"flags", ""}, {"defines", ""},
+                               {"out", "./prog"},         {"src", "."},  {"dir", "."}};
+    hn_str shell = {0};
+    hn_cut cut;
+    bool known =
+        hn_arena_ok(&a) && !hn_workload_expand(&none, c->build.text, pair, sizeof pair / sizeof *pair, &shell, NULL);
+    bool fine = known && shell.text && hn_cut_command(c->family, cc, shell.text, false, &a, &cut);
+    size_t n = fine ? cut.n : 0;
+    *passes = fine && !hn_cut_stages(&cut, &a);
+    hn_str_free(&shell);
+    hn_arena_free(&a);
+    return n;
+}
+
+static void add_offers(hn_str *s, const hn_drafted *c) {
+    hn_draft_offers o = {.family = c->family,
+                         .compiler = c->compiler ? c->compiler : c->family->command,
+                         .run = c->run ? c->run : START_RUN};
+    o.n_files = n_files_cut(c, o.compiler, &o.passes);
+    o.passes &= !c->controls;
+    hn_draft_add_offers(s, &o);
+}
+
 static void write_command(hn_str *s, hn_drafted *c) {
     add_head(s);
     if (c->note.n) hn_str_add(s, c->note.text);
@@ -554,12 +581,7 @@ static void write_command(hn_str *s, hn_drafted *c) {
     hn_str_add(s, "] # several may be offered: each brings its own controls\n");
     add_quoted(s, "baseline", c->baseline.n ? c->baseline.text : c->family->plain);
     if (c->controls) hn_str_addf(s, "controls: %s\n", c->controls);
-    if (c->linked)
-        hn_draft_add_offers(s, &(hn_draft_offers){.family = c->family,
-                                                  .compiler = c->compiler ? c->compiler : c->family->command,
-                                                  .run = c->run ? c->run : START_RUN,
-                                                  .n_files = c->n_files,
-                                                  .passes = !c->controls && c->n_files});
+    if (c->linked) add_offers(s, c);
 }
 
 hone_rc hn_draft_write(hn_drafted *d, char **text, hone_err *err) {

@@ -19,7 +19,6 @@ typedef struct hn_drafted {
     const char *run;      /* NULL: "{out} {input}" */
     const char *args;     /* of the one input; NULL: none is known */
     const char *controls; /* the value of `controls`; NULL: left out */
-    size_t n_files;       /* that the build compiles, where it is one call of the compiler; else 0 */
     bool linked;          /* not -c */
     bool wrapped;         /* make or a script: it may read any file */
 } hn_drafted;
@@ -36,8 +35,8 @@ void hn_drafted_free(hn_drafted *d);
 typedef struct hn_draft_offers {
     const hn_family *family;
     const char *compiler, *run;
-    size_t n_files; /* of hn_drafted */
-    bool passes;    /* the build is the compiler's own call, and the draft has no `controls` yet */
+    size_t n_files; /* into which the build is cut (cut_command.h) */
+    bool passes;    /* they can be made with edited passes, and the draft has no `controls` yet */
 } hn_draft_offers;
 void hn_draft_add_offers(hn_str *s, const hn_draft_offers *o);
 /* Floating-point contracts, with the rule of parity that they need. */

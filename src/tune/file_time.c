@@ -79,9 +79,21 @@ void hn_file_time_gprof(hn_file_time *t, const char *text) {
 
 /* --- the hottest -------------------------------------------------------------------------------------------------- */
 
+/* A file that is compiled twice, with different options, is one: its time stands with the first. */
+static void join_same(hn_file_time *t) {
+    for (size_t i = 1; i < t->n; i++) {
+        size_t k = 0;
+        while (strcmp(t->source[k], t->source[i]) != 0) k++;
+        if (k == i) continue;
+        t->time[k] += t->time[i];
+        t->time[i] = 0;
+    }
+}
+
 const char *hn_file_time_hottest(hn_file_time *t, size_t most, hn_arena *a) {
     double total = 0;
     hn_str s = {0};
+    join_same(t);
     for (size_t i = 0; i < t->n; i++) total += t->time[i];
     for (size_t k = 0; k < most && total > 0; k++) {
         size_t best = 0;

@@ -18,7 +18,7 @@ echo '#define GEN @V@' > gen.h.in
 cmake -S . -B plain > /dev/null; "$HONE" init --from plain; echo "= $?"
 cmake -S . -B one -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
 cmake -S . -B two -G Ninja -DCMAKE_BUILD_TYPE=Release > /dev/null
-"$HONE" init --from one --run "one/app data.txt" 2>&1 | times; body
+"$HONE" init --from one --run "one/app data.txt" 2>&1 | times; body; grep -oE '^#(train|per_file): ' hone.yaml
 "$HONE" init --from two --run "two/app data.txt" -o two.yaml 2> /dev/null; echo "= $?"; diff <(body) <(body two.yaml)
 mkdir away; cp one/compile_commands.json away; "$HONE" init --from away -o x.yaml; echo "= $?"
 echo '{}' > away/compile_commands.json; "$HONE" init --from away -o x.yaml; echo "= $?"

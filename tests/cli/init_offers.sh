@@ -7,8 +7,9 @@ taken() { sed -E 's/^#(train|environment|post_link|floating_point|parity):/\1:/;
 draft() { echo "== $*"; "$HONE" init "$@" --force --no-try 2> /dev/null; optional hone.yaml; taken hone.yaml; }
 draft a.c
 draft --build "gcc -O2 a.c 'b c.c' -o x"
+draft --build "gcc -O2 -DA -c a.c && gcc -O2 -c 'b c.c' -o b.o && gcc a.o b.o -o x"
 draft --build "gcc -O2 a.c -o x && cp x y"
 draft --build "gcc -O2 -c a.c"
 echo "== BOLT is offered where it is installed"
-here=0; if command -v llvm-bolt-19 llvm-bolt > /dev/null; then here=3; fi
+here=0; if command -v llvm-bolt-19 llvm-bolt > /dev/null; then here=4; fi
 [ "$(cat bolt 2> /dev/null | wc -l)" = $here ] && echo yes

@@ -68,6 +68,10 @@ sed -i 's/19.9.9/'"$(opt-19 --version | sed -n 's/.*version //p')"'/; s/exec/cas
 PATH=$PWD/bin:$PATH "$HONE" check pp.hone | sed -E 's/[0-9a-f]{32}/H/g'
 PATH=$PWD/bin:$PATH "$HONE" cc --controls pp.hone -- clang-19 -c b.c; echo "= $?"
 "$HONE" check pp.hone --ignore passes > /dev/null; echo "= $?"
+echo "== each file with options of its own"
+w "{cc} {flags} -DA -c a.c \&\& {cc} {flags} -c b.c -o x.o \&\& {cc} {flags} a.o x.o -o {out}" | sed 's/\\//g; s/^name:.*/name: calls/' > calls.yaml
+"$HONE" tune calls.yaml -q --no-canary --seed 1 > /dev/null; echo "= $?"
+"$HONE" results --json | grep -c 'passes.clang-19[\\]*": *true' | sed 's/^[1-9]$/some/'
 echo "== withheld"
 t() { "$HONE" tune bad.yaml --no-canary --evals 2 --seed 1 2>&1 | grep withheld; }
 w "cat a.c > x.c; {cc} {flags} x.c b.c -o {out}" > bad.yaml; t

@@ -61,6 +61,10 @@ echo "== hone cc"
 echo "== the hottest is found"
 sed 's/^per_file:.*/per_file: 1/; s/^run:.*/run: "{out} 300000"/; s/^objectives.*/objectives: minimize code_size/; s/^name:.*/name: hot/' hone.yaml > hot.yaml
 "$HONE" space print hot.yaml | grep -o 'file\.[ab]\.c' | sort -u
+echo "== each file with options of its own"
+sed 's/^build:.*/build: "{cc} {flags} -DA -c a.c \&\& {cc} {flags} -c b.c -o x.o \&\& {cc} {flags} a.o x.o -o {out}"/; s/^name:.*/name: calls/' hone.yaml > calls.yaml
+"$HONE" tune calls.yaml -q --no-canary --seed 1 > /dev/null; echo "= $?"
+"$HONE" best --workload calls.yaml | grep -o -E 'cost = 4|-DA .*-c a\.c -o a\.o|-c b\.c -o b\.o && gcc .* a\.o b\.o' | sed -E 's/gcc .* a|-DA .*-c/… &/; s/… (gcc|-DA).* /\1 … /'
 echo "== what is wrong"
 sed 's/^per_file:.*/per_file: [c.c]/' hone.yaml > bad.yaml; "$HONE" space print bad.yaml
 sed 's/^per_file:.*/per_file: 99/' hone.yaml > bad.yaml; "$HONE" space print bad.yaml

@@ -5,7 +5,12 @@
 
 #include "tap.h"
 
-/* "SOURCES | OPTIONS (in brackets: for the preprocessor alone) | LINK (%: an object)"; "whole". */
+static void add_words(hn_str *s, const hn_cut_words *w) {
+    for (size_t i = 0; i < w->n; i++) hn_str_addf(s, w->is_read[i] ? " [%s]" : " %s", w->word[i]);
+}
+
+/* "SOURCES | OPTIONS (in brackets: for the preprocessor alone) | LINK (%: an object)"; without a link its objects;
+ * files with other options than the first: theirs in parentheses; "whole". */
 static char *describe(const char *text) {
     hn_arena a = {0};
     hn_str s = {0};
@@ -19,9 +24,15 @@ static char *describe(const char *text) {
     } else {
         for (size_t i = 0; i < c.n; i++) hn_str_addf(&s, "%s ", c.source[i]);
         hn_str_add(&s, "|");
-        for (size_t i = 0; i < c.n_compile; i++) hn_str_addf(&s, c.is_read[i] ? " [%s]" : " %s", c.compile[i]);
+        for (size_t i = 0; i < c.n; i++) {
+            if (i && c.with[i] == c.with[0]) continue;
+            if (i) hn_str_addf(&s, " (%s:", c.source[i]);
+            add_words(&s, c.with[i]);
+            if (i) hn_str_add(&s, ")");
+        }
         hn_str_add(&s, " |");
         for (size_t i = 0; i < c.n_link; i++) hn_str_addf(&s, " %s", c.link[i] ? c.link[i] : "%");
+        for (size_t i = 0; !c.n_link && i < c.n; i++) hn_str_addf(&s, " ->%s", c.object[i]);
     }
     free(copy);
     hn_arena_free(&a);
@@ -43,10 +54,18 @@ static const struct {
     {"threads", "gcc -pthread a.c b.c -o p", "a.c b.c | -pthread | -pthread % % -o p"},
     {"order_is_kept", "gcc b.c x.a a.c -o p", "b.c a.c | | % x.a % -o p"},
     {"one_file", "gcc -O2 a.c -o p", "a.c | -O2 | -O2 % -o p"},
-    {"no_file", "gcc -O2 a.o -o p", "whole"},
+    {"no_file", "gcc -O2 a.o -o p", "| | -O2 a.o -o p"},
     {"no_output", "gcc a.c b.c", "whole"},
-    {"no_link", "gcc -c a.c b.c -o p", "whole"},
-    {"language_given", "gcc -x c a.c b.c -o p", "whole"},
+    {"objects", "gcc -O2 -DX -c lib/a.c b.cc", "lib/a.c b.cc | -O2 [-DX] | ->a.o ->b.o"},
+    {"object_named", "gcc -c a.c -O2 -o x/y.o", "a.c | -O2 | ->x/y.o"},
+    {"objects_share_a_name", "gcc -c a.c b.c -o p", "whole"},
+    {"objects_of_an_object", "gcc -c a.c b.o", "whole"},
+    {"objects_of_nothing", "gcc -c -O2", "whole"},
+    {"language_given", "g++ -x c a.c b.c -O2 -x none m.cc x.o -o p",
+     "a.c b.c m.cc | -x c -O2 (b.c: -x c -O2) (m.cc: -O2) | % % -O2 % x.o -o p"},
+    {"language_glued", "gcc -xc++ -c a.c", "a.c | -x c++ | ->a.o"},
+    {"language_of_an_object", "gcc -x c a.c b.o -o p", "whole"},
+    {"language_is_missing", "gcc a.c -o p -x", "whole"},
     {"dependencies", "gcc -MMD a.c b.c -o p", "whole"},
     {"profile", "gcc -fprofile-use=p a.c b.c -o p", "whole"},
     {"coverage", "gcc --coverage a.c b.c -o p", "whole"},

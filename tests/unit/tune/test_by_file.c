@@ -148,8 +148,8 @@ static void test_which(void) {
         {"no_file_by_that_name", BUILD "per_file: [zzzzzzzz.x]\n", "compiles no 'zzzzzzzz.x'", NULL},
         {"another_machine", BUILD "per_file: 1\nmeasure: {on: ssh://elsewhere}\n", "leave one out", NULL},
         {"a_command_for_a_shell", "build: '{cc} {flags} a.c b.c -o {out} && true'\nper_file: 2\n", NULL,
-         "not one call"},
-        {"one_file", "build: '{cc} {flags} a.c -o {out}'\nper_file: 2\n", NULL, "not one call"},
+         "not calls of the compiler alone"},
+        {"one_file", "build: '{cc} {flags} a.c -o {out}'\nper_file: 2\n", NULL, "not calls of the compiler alone"},
         {"not_asked_for", BUILD, NULL, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -103,6 +103,26 @@ static void test_same_program(void) {
     }
 }
 
+/* Each file with options of its own. */
+static void test_several_calls(void) {
+    static const char calls[] =
+        "{cc} {flags} {defines} -c main.c && {cc} {flags} {defines} -DM=3 -x c -c a.c -o x.o &&\n"
+        "{cc} {flags} {defines} -fno-builtin -c b.c && {cc} {flags} {defines} main.o x.o b.o -o {out}";
+    char whole[400];
+    snprintf(whole, sizeof whole, "true; %s", calls);
+    put("a.c", "#include \"lib.h\"\nint a(int x) { return x * N * M; }\n");
+    static const char *const flag[] = {"-O2", "-O3", "-flto"};
+    for (size_t i = 0; i < sizeof flag / sizeof *flag; i++) {
+        result cut = build(calls, flag[i], "-DN=2"), as_one = build(whole, flag[i], "-DN=2");
+        ok(cut.c.n_cut == 1 && as_one.c.n_whole == 1 && !as_one.c.n_cut, "cut_build/several_calls_are_cut %s", flag[i]);
+        ok(cut.cls == HONE_RUN_OK && *cut.hash && !strcmp(cut.hash, as_one.hash),
+           "cut_build/several_calls_make_the_same_program %s", flag[i]);
+    }
+    result r = build(calls, "-O2", "-DN=3");
+    ok(counted(&r, 1, 1, 2), "cut_build/of_several_calls_objects_are_kept_too");
+    put_sources();
+}
+
 static void test_known_objects(void) {
     forget("work");
     forget("cache");
@@ -195,6 +215,7 @@ int main(void) {
     }
     put_sources();
     test_same_program();
+    test_several_calls();
     test_known_objects();
     test_later_runs();
     test_whole();

@@ -79,6 +79,21 @@ static void test_gprof(void) {
     hn_arena_free(&a);
 }
 
+/* Compiled twice, with options of its own each time. */
+static void test_twice(void) {
+    static const char *const twice[] = {"a.c", "b.c", "b.c"};
+    hn_arena a = {0};
+    hn_file_time t;
+    ok(hn_file_time_open(&t, &a, twice, 3), "file_time/open_twice");
+    hn_file_time_symbols(&t, "main T 0 10\n", 0);
+    hn_file_time_symbols(&t, "b1 T 0 10\n", 1);
+    hn_file_time_symbols(&t, "b2 T 0 10\n", 2);
+    hn_file_time_perf(&t, " 1 main (/x/prog)\n 2 main (/x/prog)\n 3 b1 (/x/prog)\n 4 b2 (/x/prog)\n 5 b2 (/x/prog)\n");
+    is_text(hn_file_time_hottest(&t, 3, &a), "0.600 b.c\n0.400 a.c\n",
+            "file_time/a_file_that_is_compiled_twice_is_one");
+    hn_arena_free(&a);
+}
+
 static void test_hottest(void) {
     static const struct {
         const char *name;
@@ -109,6 +124,7 @@ int main(void) {
     test_symbols();
     test_perf();
     test_gprof();
+    test_twice();
     test_hottest();
     return done_testing();
 }
