@@ -109,10 +109,16 @@ typedef struct hn_learned {
 } hn_learned;
 /* Learned rows that may come before the rules: what a wrong table costs a search, in evaluations. */
 enum { HN_LEARNED_MOST = 3 };
-/* The order of a family's seeds for an objective (NULL: none): what was learned for it, at most HN_LEARNED_MOST, then
- * all rules. learned ends with a NULL objective, or is NULL. row: room for both and a NULL, which ends it. Gives the
- * number of learned ones. */
-size_t hn_seeds_order(const hn_learned *learned, const char *const *rule, const char *objective, const char **row);
+/* So many of a search of `budget` evaluations (0: it is not known): a wrong table costs a twentieth of them at most. */
+size_t hn_learned_most(size_t budget);
+/* The order of a family's seeds for an objective (NULL: none): what was learned for it, at most `most` and
+ * HN_LEARNED_MOST, then all rules. learned ends with a NULL objective, or is NULL. row: room for both and a NULL, which
+ * ends it. Gives the number of learned ones. */
+size_t hn_seeds_order(const hn_learned *learned, size_t most, const char *const *rule, const char *objective,
+                      const char **row);
+/* hone_target_seeds_for with at most so many learned ones. */
+hone_rc hn_target_seeds(const hone_target *t, const hone_space *space, const char *objective, size_t most_learned,
+                        double **points, size_t *n, hone_err *err);
 
 /* All functions are pure but for running the compiler. May be NULL where it says so. */
 typedef struct hn_family {

@@ -151,9 +151,16 @@ static hone_rc points_of(const hone_target *t, const hone_space *space, const ch
     return HONE_OK;
 }
 
-size_t hn_seeds_order(const hn_learned *learned, const char *const *rule, const char *objective, const char **row) {
+size_t hn_learned_most(size_t budget) {
+    enum { SHARE = 20 };
+    return budget && budget / SHARE < HN_LEARNED_MOST ? budget / SHARE : HN_LEARNED_MOST;
+}
+
+size_t hn_seeds_order(const hn_learned *learned, size_t most, const char *const *rule, const char *objective,
+                      const char **row) {
     size_t n = 0, ahead;
-    for (const hn_learned *l = learned; l && l->objective && n < HN_LEARNED_MOST; l++)
+    if (most > HN_LEARNED_MOST) most = HN_LEARNED_MOST;
+    for (const hn_learned *l = learned; l && l->objective && n < most; l++)
         if (objective && !strcmp(l->objective, objective)) row[n++] = l->genes;
     ahead = n;
     for (size_t i = 0; rule[i]; i++) row[n++] = rule[i];
@@ -161,16 +168,21 @@ size_t hn_seeds_order(const hn_learned *learned, const char *const *rule, const 
     return ahead;
 }
 
-hone_rc hone_target_seeds_for(const hone_target *t, const hone_space *space, const char *objective, double **points,
-                              size_t *n, hone_err *err) {
+hone_rc hn_target_seeds(const hone_target *t, const hone_space *space, const char *objective, size_t most_learned,
+                        double **points, size_t *n, hone_err *err) {
     size_t most = HN_LEARNED_MOST + 1;
     while (t->family->seeds[most - HN_LEARNED_MOST - 1]) most++;
     const char **row = calloc(most, sizeof *row);
     if (!row) return hn_fail(err, HONE_E_NOMEM, "out of memory making the seeds of '%s'", t->print.command);
-    hn_seeds_order(t->family->learned, t->family->seeds, objective, row);
+    hn_seeds_order(t->family->learned, most_learned, t->family->seeds, objective, row);
     hone_rc rc = points_of(t, space, row, points, n, err);
     free(row);
     return rc;
+}
+
+hone_rc hone_target_seeds_for(const hone_target *t, const hone_space *space, const char *objective, double **points,
+                              size_t *n, hone_err *err) {
+    return hn_target_seeds(t, space, objective, HN_LEARNED_MOST, points, n, err);
 }
 
 hone_rc hone_target_seeds(const hone_target *t, const hone_space *space, double **points, size_t *n, hone_err *err) {

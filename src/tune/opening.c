@@ -184,7 +184,8 @@ static hone_rc add_rules(hn_tuner *t, hone_err *err) {
     hn_seeds rules = {0};
     if (!from) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     bool better = t->w->n_objectives == 1 && t->best_log_ratio < 0 && hn_window_best(&t->window, from, &seen);
-    hone_rc rc = hn_plan_rules(t->plan, better ? from : t->plan->base, rules_wanted(t), &rules, err);
+    hone_rc rc = hn_plan_rules(t->plan, better ? from : t->plan->base, rules_wanted(t),
+                               hn_learned_most(t->o->max_evals), &rules, err);
     if (!rc) rc = hn_window_add_seeds(&t->window, rules.point, rules.n, err);
     if (!rc && t->o->warm_start) rc = add_winners(t, err);
     hn_seeds_free(&rules);

@@ -120,7 +120,7 @@ typedef struct hn_part_points {
     double *point;
     size_t n;
 } hn_part_points;
-/* What one of hone_target_levels, hone_target_seeds gives, for each target. Free with hn_plan_free_parts. */
+/* What a function such as hone_target_levels gives, for each target. Free with hn_plan_free_parts. */
 typedef hone_rc hn_part_source(const hone_target *, const hone_space *, double **, size_t *, hone_err *);
 hone_rc hn_plan_parts(const hn_plan *plan, hn_part_source *of, hn_part_points **out, hone_err *err);
 void hn_plan_free_parts(const hn_plan *plan, hn_part_points *part);
@@ -130,14 +130,15 @@ const double *hn_plan_part(const hn_plan *plan, const hn_part_points *part, size
 void hn_plan_level(const hn_plan *plan, size_t t, const double *level, double *point);
 
 /* Rule seeds of the targets in turn, laid over `from`, the best point so far: its contract, and, for the compiler that
- * it has, its controls where a rule says nothing. Where the workload has parameters of its own, a point drawn for those
+ * it has, its controls where a rule says nothing; up to most_learned that were learned come first. Where the workload has parameters of its own, a point drawn for those
  * follows each, with every control as in `from`. */
 typedef struct hn_seeds {
     double *point; /* n * slots, of the joined space, all different and none `from` */
     size_t n;
 } hn_seeds;
 /* most_rules: of the rule seeds. Free with hn_seeds_free. */
-hone_rc hn_plan_rules(const hn_plan *plan, const double *from, size_t most_rules, hn_seeds *out, hone_err *err);
+hone_rc hn_plan_rules(const hn_plan *plan, const double *from, size_t most_rules, size_t most_learned, hn_seeds *out,
+                      hone_err *err);
 void hn_seeds_free(hn_seeds *seeds);
 
 /* The recipe of a point; of the baseline when point is NULL. Free with hn_recipe_free. */

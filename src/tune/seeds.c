@@ -240,20 +240,33 @@ static void deal_rules(const hn_plan *plan, const double *from, const hn_part_po
     }
 }
 
-static hone_rc small_first(const hone_target *t, const hone_space *space, double **points, size_t *n, hone_err *err) {
-    return hone_target_seeds_for(t, space, HONE_SMALL, points, n, err);
-}
-
-/* What was learned for the first objective comes first. */
-static hn_part_source *seeds_for(const hone_workload *w) {
+/* What was learned for the first objective; NULL: nothing. */
+static const char *learned_for(const hone_workload *w) {
     hn_source from = w->objective[0].quantity.source;
-    return from == HN_FROM_CODE_SIZE || from == HN_FROM_FILE_SIZE ? small_first : hone_target_seeds;
+    return from == HN_FROM_CODE_SIZE || from == HN_FROM_FILE_SIZE ? HONE_SMALL : NULL;
 }
 
-hone_rc hn_plan_rules(const hn_plan *plan, const double *from, size_t most_rules, hn_seeds *out, hone_err *err) {
+/* Each target's rules, and in front what was learned, so much of all targets together. */
+static hone_rc rule_parts(const hn_plan *plan, size_t most_learned, hn_part_points **out, hone_err *err) {
+    hn_part_points *part = calloc(plan->n_targets + 1, sizeof *part);
+    hone_rc rc = part ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (size_t t = 0; !rc && plan->w->controls && t < plan->n_targets; t++) {
+        size_t most = most_learned / plan->n_targets + (t < most_learned % plan->n_targets);
+        rc = hn_target_seeds(plan->target[t], plan->part[t], learned_for(plan->w), most, &part[t].point, &part[t].n,
+                             err);
+    }
+    if (rc)
+        hn_plan_free_parts(plan, part);
+    else
+        *out = part;
+    return rc;
+}
+
+hone_rc hn_plan_rules(const hn_plan *plan, const double *from, size_t most_rules, size_t most_learned, hn_seeds *out,
+                      hone_err *err) {
     hn_part_points *rule;
     size_t room = 1;
-    hone_rc rc = hn_plan_parts(plan, seeds_for(plan->w), &rule, err);
+    hone_rc rc = rule_parts(plan, most_learned, &rule, err);
     if (rc) return rc;
     for (size_t t = 0; t < plan->n_targets; t++) room += 2 * rule[t].n;
     room += n_of_environment(plan) + n_post_link();

@@ -131,6 +131,23 @@ static void test_contracts(void) {
     }
 }
 
+/* Rule seeds that are none of those without learned ones; points of N alone, which are drawn, do not count. */
+static size_t count_learned(const hn_plan *plan, size_t most) {
+    hn_seeds with = {0}, without = {0};
+    size_t slots = hone_space_slots(plan->space), n = 0;
+    if (hn_plan_rules(plan, plan->base, 8, most, &with, NULL) || hn_plan_rules(plan, plan->base, 8, 0, &without, NULL))
+        return SIZE_MAX;
+    for (size_t i = 0; i < with.n; i++) {
+        bool there = gene(plan, with.point + i * slots, "N") != plan->base[0];
+        for (size_t k = 0; k < without.n; k++)
+            there |= hone_point_equal(plan->space, with.point + i * slots, without.point + k * slots);
+        n += !there;
+    }
+    hn_seeds_free(&with);
+    hn_seeds_free(&without);
+    return n;
+}
+
 static void test_two_compilers(void) {
     static const char text[] =
         "hone: 1\nname: two\nbuild: '{cc} {flags} {defines} a.c -o {out}'\nrun: '{out}'\n"
@@ -143,7 +160,9 @@ static void test_two_compilers(void) {
     }
     hn_seeds s = {0};
     size_t slots = hone_space_slots(plan->space), of[2] = {0, 0}, n_legal = 0, n_drawn = 0, at_drawn = 0;
-    ok(hn_plan_rules(plan, plan->base, 6, &s, NULL) == HONE_OK && s.n == 6 + 1, "plan/as_many_rule_seeds_as_asked");
+    ok(hn_plan_rules(plan, plan->base, 6, 3, &s, NULL) == HONE_OK && s.n == 6 + 1, "plan/as_many_rule_seeds_as_asked");
+    for (size_t most = 0; most < 4; most++) /* each compiler has one */
+        ok(count_learned(plan, most) == (most < 2 ? most : 2), "plan/learned_seeds_of_both_together (%zu)", most);
     for (size_t i = 0; i < s.n; i++) {
         bool drawn = gene(plan, s.point + i * slots, "N") != plan->base[0]; /* the only other value of N */
         if (drawn) n_drawn++, at_drawn = i;
@@ -310,7 +329,7 @@ static void test_own_values_are_balanced(void) {
     hone_workload *w = parse(text);
     hn_plan *plan = open_plan(w);
     hn_seeds s = {0};
-    if (ok(plan != NULL && !hn_plan_rules(plan, plan->base, 24, &s, NULL), "plan/own_opens")) {
+    if (ok(plan != NULL && !hn_plan_rules(plan, plan->base, 24, 3, &s, NULL), "plan/own_opens")) {
         size_t slots = hone_space_slots(plan->space), n[3][6] = {{0}}, n_drawn = 0, n_legal = 0, n_wide = 0;
         for (size_t i = 0; i <= s.n; i++) {
             const double *x = i < s.n ? s.point + i * slots : plan->base;
@@ -351,7 +370,7 @@ static void test_rules_over_the_best(void) {
         memcpy(from, plan->base, slots * sizeof *from);
         hn_plan_set(plan->space, from, plan->i_fp, "fast");
         hn_plan_set(plan->space, from, hn_plan_control(plan, 0, "-fsplit-paths"), "off");
-        ok(!hn_plan_rules(plan, from, 8, &s, NULL) && s.n == 8, "plan/rules_over_the_best (%zu)", s.n);
+        ok(!hn_plan_rules(plan, from, 8, 3, &s, NULL) && s.n == 8, "plan/rules_over_the_best (%zu)", s.n);
         for (size_t i = 0; i < s.n; i++) {
             const double *point = s.point + i * slots;
             bool own = gene(plan, point, "compiler") == 0;
