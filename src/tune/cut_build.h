@@ -2,10 +2,10 @@
  * made before.
  *
  * A command is cut when it is calls of the recipe's compiler alone, on several files (cut_command.h); anything else
- * stays whole. Each file keeps the options of its call. Where opt runs the passes, a compilation is three stages in one piece
- * (target/opt.h). Each file is preprocessed first: what that leaves, the options, and the compiler make the key of its
- * object, so a file that no parameter reaches is compiled once for all values of them. Objects are kept by key: as
- * links in a folder of the run, and as copies in one of the cache, which is bounded and serves later runs. Bitcode,
+ * stays whole. Each file keeps the options of its call. Where opt runs the passes, a compilation is three stages in one
+ * piece (target/opt.h). Each file is preprocessed first: what that leaves, the options, and the compiler make the key
+ * of its object, so a file that no parameter reaches is compiled once for all values of them. Objects are kept by key:
+ * as links in a folder of the run, and as copies in one of the cache, which is bounded and serves later runs. Bitcode,
  * which stands in front of the passes and does not depend on them, is kept for the run. Owns: texts, in its arena.
  * Borrows: the recipe.   Errors: a piece that fails is no error here; see hn_cut_build_ended.
  */
@@ -20,7 +20,8 @@ typedef struct hn_cut_build hn_cut_build;
 #define HN_CUT_BUILD_FOLDER "hone-pieces"
 #define HN_CUT_BUILD_OBJECT HN_CUT_BUILD_FOLDER "/%zu.o" /* of the i-th file, in the private folder */
 
-/* The files that a command compiles, by their places; false: it is cut into less than two, or not at all. Texts in `a`. */
+/* The files that a command compiles, by their places; false: it is cut into less than two, or not at all. Texts in `a`.
+ */
 bool hn_cut_build_sources(const hn_recipe *r, const char *shell, hn_arena *a, const char *const **source, size_t *n);
 
 /* Why a command cannot be built with edited passes; NULL: it can. Texts in `a`. */

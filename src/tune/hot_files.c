@@ -214,7 +214,8 @@ hone_rc hn_hot_files_look(hn_plan *plan, const hone_tune_options *o, hone_err *e
     }
     if (!rc) rc = hn_recipe_expand(w, &r, w->build, flags.text ? flags.text : "", NULL, NULL, &shell, err);
     if (!rc && !hn_cut_build_sources(&r, shell.text ? shell.text : "", &p.arena, &p.source, &p.n))
-        plan->no_files = "the build command is not calls of the compiler alone, which compile several files and link them";
+        plan->no_files =
+            "the build command is not calls of the compiler alone, which compile several files and link them";
     else if (!rc)
         rc = w->n_files_named ? take_named(&p, err) : find(&p, &r, err);
     hn_str_free(&shell);

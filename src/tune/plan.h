@@ -130,8 +130,8 @@ const double *hn_plan_part(const hn_plan *plan, const hn_part_points *part, size
 void hn_plan_level(const hn_plan *plan, size_t t, const double *level, double *point);
 
 /* Rule seeds of the targets in turn, laid over `from`, the best point so far: its contract, and, for the compiler that
- * it has, its controls where a rule says nothing; up to most_learned that were learned come first. Where the workload has parameters of its own, a point drawn for those
- * follows each, with every control as in `from`. */
+ * it has, its controls where a rule says nothing; up to most_learned that were learned come first. Where the workload
+ * has parameters of its own, a point drawn for those follows each, with every control as in `from`. */
 typedef struct hn_seeds {
     double *point; /* n * slots, of the joined space, all different and none `from` */
     size_t n;
