@@ -69,22 +69,6 @@ static hone_rc explain_refusal(const cli_compiling *x, const char *path, hone_rc
     return rc;
 }
 
-/* What a precision chosen or read costs, where there are samples. */
-static hone_rc measure_precision(const cli *c, const char *path, const char *output, const cli_precision *p,
-                                 cli_precision_report *out, hone_err *err) {
-    hone_artifact *narrow;
-    hone_artifact_options o = hone_artifact_defaults();
-    o.n_threads = (uint32_t)cli_count(c, "threads", 0);
-    char *library = strchr(output, '/') ? cli_format("%s.so", output) : cli_format("./%s.so", output);
-    hone_rc rc = hone_artifact_load(library, &o, &narrow, err);
-    free(library);
-    if (rc) return rc;
-    rc = cli_precision_measure(c, path, p, narrow, out, err);
-    if (!rc && cli_given(c, "prove-latency")) rc = cli_precision_time(c, path, p, narrow, out, err);
-    hone_artifact_free(narrow);
-    return rc;
-}
-
 static hone_rc run_compile(cli *c, hone_err *err) {
     cli_compiling x;
     hone_compile_result r = {0};
@@ -92,10 +76,8 @@ static hone_rc run_compile(cli *c, hone_err *err) {
     bool only_c = !strcmp(cli_text(c, "emit", "so"), "c");
     char *output = cli_given(c, "output") ? without_ending(cli_text(c, "output", ""), only_c ? ".c" : ".so")
                                           : default_output(path);
-    if (cli_given(c, "prove-latency") && !(cli_given(c, "precision") && cli_given(c, "data"))) {
-        free(output);
-        return cli_fail(err, HONE_E_USAGE, "option '--prove-latency' goes with --precision and --data");
-    }
+    hone_rc rc = cli_precision_check(c, err);
+    if (rc) return free(output), rc;
     cli_compiling_set(c, &x);
     x.options.output = output;
     x.options.emit = only_c ? HONE_EMIT_C : HONE_EMIT_SO;
@@ -103,9 +85,9 @@ static hone_rc run_compile(cli *c, hone_err *err) {
     x.options.stop = cli_catch_signals(false).stop;
     cli_precision precision = {0};
     cli_precision_report report = {0};
-    hone_rc rc = cli_precision_choose(c, path, &x, &precision, err);
+    rc = cli_precision_choose(c, path, &x, &precision, err);
     if (!rc) rc = cli_precision_compile(path, &precision, &x.options, &r, err);
-    if (!rc && precision.all.n && !only_c) rc = measure_precision(c, path, output, &precision, &report, err);
+    if (!rc && precision.all.n && !only_c) rc = cli_precision_judge(c, path, output, &precision, &report, err);
     cli_compiling_done(&x);
     if (rc) {
         explain_refusal(&x, path, rc);
@@ -135,8 +117,7 @@ static const cli_option options[] = {
     CLI_COMPILE_OPTIONS,
     CLI_PRECISION_OPTIONS,
     CLI_PRECISION_KEY_OPTION,
-    {"prove-latency", 0, CLI_FLAG, NULL, 0, 0,
-     "with --precision and --data: time by that of the model of floats, in pairs"},
+    CLI_PRECISION_LATENCY_OPTION,
     CLI_SPLIT_OPTION,
     CLI_STATE_OPTION,
     CLI_THREADS("threads that it is to run on: which winners are taken; else one per processor"),

@@ -295,6 +295,7 @@ static const cli_option options[] = {
     {"warm-start", 0, CLI_FLAG, NULL, 0, 0, "try the winners of earlier sessions of the same space first"},
     {"pack", 0, CLI_TEXT, "DIR", 0, 0, "try the controls of this pack first, in a new session (see `hone pack`)"},
     CLI_TUNE_MODEL_OPTIONS,
+    CLI_TUNE_PRECISION_OPTIONS,
     {0},
 };
 
@@ -319,6 +320,11 @@ const cli_command cli_cmd_tune = {
     "tuned as `hone serve` runs it, for its answers, one token behind 512, unless --size says otherwise, and must not "
     "get slower in reading a prompt of 128, nor behind 4,096; what `hone chat` has compiled of it is then compiled "
     "again.\n\n"
+    "With --precision mixed --data SAMPLES the search for the products that may be in bytes comes first: the engine "
+    "looks "
+    "for the front of error, latency and size, each point of it is proven on held-out samples, and the kernels of the "
+    "chosen version are what is tuned. The choice is written beside the model, as NAME.precision, for `hone compile "
+    "--precision`. int8, bf16 and such a file are taken, too.\n\n"
     "Progress is shown on standard error, the result on standard output.",
     options,
     "hone tune\thone.yaml here, with the budget it names\n"
@@ -326,6 +332,8 @@ const cli_command cli_cmd_tune = {
     "hone tune --new --seed 2 --engine forest\tanother session, another search\n"
     "hone tune --json -q > result.json\tfor scripts\n"
     "hone tune minilm.onnx --budget 5m\tthe kernels of a model\n"
+    "hone tune model.onnx --precision mixed --data samples.npz --max-error 1%\twhich products may be narrow, then "
+    "kernels\n"
     "hone tune model.gguf --budget 5m\tthose of a language model\n",
     0,
     1,

@@ -38,6 +38,7 @@ hone_rc cli_mixed_choose(const cli *c, double percentile, const struct cli_compi
     o.compiler = x->options.compiler, o.n_jobs = x->options.n_jobs, o.n_threads = x->options.n_threads;
     o.progress = x->options.progress, o.stop = x->options.stop, o.keep = p->exact;
     o.n_points = (uint32_t)cli_count(c, "points", 0);
+    o.engine = x->mixed.engine, o.seed = x->mixed.seed, o.budget_s = x->mixed.budget_s;
     o.points = points, o.replace = !cli_given(c, "front");
     j.limit_s = cli_seconds(c, "metric-limit", CLI_METRIC_LIMIT_S);
     if (j.command) o.metric = cli_metric_ask, o.metric_arg = &j, o.metric_name = j.command;

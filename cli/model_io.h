@@ -90,6 +90,11 @@ typedef struct cli_compiling {
     char *versions;                   /* the text that options.specialize points into */
     const char **specialize;          /* its pieces */
     char place_target[32], place[32]; /* that --place stands for */
+    struct {
+        const char *engine; /* NULL: the usual one */
+        uint64_t seed;
+        double budget_s;
+    } mixed; /* how --precision mixed is searched (hone/mixed.h); `hone tune` has options for it */
     const cli *c;
     const char *stage; /* progress: the line that is shown */
 } cli_compiling;

@@ -221,6 +221,26 @@ hone_rc cli_precision_time(const cli *c, const char *path, const cli_precision *
     return rc;
 }
 
+hone_rc cli_precision_check(const cli *c, hone_err *err) {
+    if (!cli_given(c, "prove-latency") || (cli_given(c, "precision") && cli_given(c, "data"))) return HONE_OK;
+    return cli_fail(err, HONE_E_USAGE, "option '--prove-latency' goes with --precision and --data");
+}
+
+hone_rc cli_precision_judge(const cli *c, const char *path, const char *output, const cli_precision *p,
+                            cli_precision_report *out, hone_err *err) {
+    hone_artifact *narrow;
+    hone_artifact_options o = hone_artifact_defaults();
+    o.n_threads = (uint32_t)cli_count(c, "threads", 0);
+    char *library = strchr(output, '/') ? cli_format("%s.so", output) : cli_format("./%s.so", output);
+    hone_rc rc = hone_artifact_load(library, &o, &narrow, err);
+    free(library);
+    if (rc) return rc;
+    rc = cli_precision_measure(c, path, p, narrow, out, err);
+    if (!rc && cli_given(c, "prove-latency")) rc = cli_precision_time(c, path, p, narrow, out, err);
+    hone_artifact_free(narrow);
+    return rc;
+}
+
 static void put_latency(const cli_precision_report *r) {
     const hone_interval *x = &r->latency;
     if (!r->n_pairs) return;

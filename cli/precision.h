@@ -54,6 +54,12 @@
         "points", 0, CLI_COUNT, "N", 1, 100000, "mixed: evaluated after each product alone; else 64"                   \
     }
 
+#define CLI_PRECISION_LATENCY_OPTION                                                                                   \
+    {                                                                                                                  \
+        "prove-latency", 0, CLI_FLAG, NULL, 0, 0,                                                                      \
+            "with --precision and --data: time by that of the model of floats, in pairs"                               \
+    }
+
 #define CLI_PRECISION_KEY_OPTION                                                                                       \
     { "key", 'k', CLI_TEXT, "PUB", 0, 0, "a public key: a precision file is used only where it is signed with it" }
 
@@ -105,6 +111,11 @@ hone_rc cli_precision_measure(const cli *c, const char *path, const cli_precisio
 /* Of the same samples, beside the model of floats, which is compiled with the same options: --prove-latency. */
 hone_rc cli_precision_time(const cli *c, const char *path, const cli_precision *p, hone_artifact *narrow,
                            cli_precision_report *r, hone_err *err);
+/* Both, the second where --prove-latency asks for it, of the library that was compiled to `output` ("dir/name"). */
+hone_rc cli_precision_judge(const cli *c, const char *path, const char *output, const cli_precision *p,
+                            cli_precision_report *out, hone_err *err);
+/* E_USAGE: --prove-latency without what it goes with. */
+hone_rc cli_precision_check(const cli *c, hone_err *err);
 void cli_precision_put(const cli *c, const cli_precision_report *r);
 struct cli_json;
 void cli_precision_json(cli_json *j, const cli_precision_report *r); /* member `precision` of an object */

@@ -16,9 +16,11 @@
  */
 
 hone_rc cli_tune_check_options(const cli *c, bool model, hone_err *err) {
-    static const char *const of_models[] = {"budget",       "target",  "symbol",     "size",    "threads",
-                                            "kernels",      "winners", "cc",         "relaxed", "exhaust",
-                                            "from-traffic", "traffic", "cache-type", NULL};
+    static const char *const of_models[] = {
+        "budget", "target",    "symbol",     "size",         "threads",       "kernels",    "winners",
+        "cc",     "relaxed",   "exhaust",    "from-traffic", "traffic",       "cache-type", "precision",
+        "data",   "calibrate", "percentile", "no-smooth",    "max-error",     "metric",     "metric-limit",
+        "front",  "points",    "key",        "output",       "prove-latency", NULL};
     static const char *const of_workloads[] = {"evals", "time",   "engine-options", "no-canary", "keep-builds",
                                                "store", "resume", "warm-start",     "pack",      NULL};
     const char *const *wrong = model ? of_workloads : of_models;
@@ -149,8 +151,9 @@ static void put_kernel(cli_json *j, const hone_tune_model_kernel *k) {
     cli_json_close(j);
 }
 
-void cli_tune_put_json(cli_json *j, const hone_tune_model_result *m) {
+void cli_tune_put_json(cli_json *j, const cli_tune_choice *k, const hone_tune_model_result *m) {
     cli_json_object(j);
+    if (k) cli_tune_choice_json(j, k);
     put_interval(j, "gain", &m->gain);
     put_interval(j, "gain_all_cores", &m->gain_all);
     put_interval(j, "gain_also", &m->gain_also);
@@ -188,16 +191,16 @@ static hone_rc open_graph(const cli *c, const char *path, const cli_compiling *x
     return cli_graph_open(path, &how, out, err);
 }
 
-hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli_tune_sizes *at,
+void cli_tune_live(cli_live *live, const cli *c) { cli_live_begin(live, c, cli_catch_signals(true).resized); }
+
+hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli_tune_sizes *at, cli_live *live,
                      hone_tune_model_result *out, hone_err *err) {
     hone_graph *g;
-    cli_live live;
-    cli_signals on = cli_catch_signals(true);
     hone_tune_model_options o = hone_tune_model_defaults();
     const char *slash = strrchr(path, '/');
-    hone_rc rc = cli_check_engine(cli_text(c, "engine", NULL), err);
-    if (rc || (rc = open_graph(c, path, x, &g, err))) return rc;
-    cli_live_begin(&live, c, on.resized);
+    hone_rc rc = open_graph(c, path, x, &g, err);
+    if (rc) return rc;
+    live->last_s = -INFINITY; /* its time begins anew */
     o.compile = &x->options;
     o.budget_s = at->budget_s;
     o.sizes = at->sizes;
@@ -208,37 +211,58 @@ hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli
     o.cpu = cli_given(c, "cpu") ? (int)cli_count(c, "cpu", 0) : -1;
     o.fresh = cli_given(c, "new");
     o.exhaust = cli_given(c, "exhaust");
-    o.stop = on.stop;
-    o.progress = (hone_progress){on_event, &live};
+    o.stop = cli_catch_signals(true).stop;
+    o.progress = (hone_progress){on_event, live};
     rc = hone_tune_model_run(g, slash ? slash + 1 : path, &o, out, err);
-    cli_live_end(&live);
+    cli_live_end(live);
     hone_graph_free(g);
     return rc;
 }
 
+/* The choice, then the kernels of what was chosen, then what it costs. */
+static hone_rc tune(cli *c, const char *path, cli_compiling *x, cli_tune_choice *k, hone_tune_model_result *m,
+                    hone_err *err) {
+    cli_live live;
+    cli_tune_live(&live, c);
+    hone_rc rc = cli_tune_choose(c, path, x, &live, k, err);
+    if (rc) return rc;
+    if (!c->json) cli_tune_put_choice(c, k);
+    cli_tune_sizes at = {cli_tune_left(k, cli_seconds(c, "budget", 0)), cli_text(c, "size", k->sizes), NULL};
+    rc = cli_tune_run(c, path, x, &at, &live, m, err);
+    if (!rc) rc = cli_tune_renew(path, m, err);
+    if (!rc && !m->stopped) rc = cli_tune_judge(c, path, x, k, err);
+    return rc;
+}
+
+static void put(cli *c, const char *path, const cli_tune_choice *k, const hone_tune_model_result *m) {
+    if (c->json) {
+        cli_json j = cli_json_begin(c, false);
+        cli_tune_put_json(&j, k, m);
+        cli_json_end(&j);
+    } else {
+        cli_tune_put_text(c, m);
+        cli_tune_put_cost(c, path, k);
+    }
+}
+
 hone_rc cli_tune_model(cli *c, const char *path, hone_err *err) {
     cli_compiling x;
-    hone_tune_model_result m;
+    cli_tune_choice k = {0};
+    hone_tune_model_result m = {0};
     hone_rc rc = cli_tune_check_options(c, true, err);
+    if (!rc) rc = cli_check_engine(cli_text(c, "engine", NULL), err);
     if (rc) return rc;
     if (cli_given(c, "from-traffic")) return cli_tune_from_traffic(c, path, err);
     if (cli_given(c, "traffic"))
         return cli_fail(err, HONE_E_USAGE, "--traffic says what --from-traffic reads; give both");
-    cli_tune_sizes at = {cli_seconds(c, "budget", 0), cli_text(c, "size", NULL), NULL};
     cli_compiling_set(c, &x);
     x.options.progress.fn = NULL;
-    rc = cli_tune_run(c, path, &x, &at, &m, err);
-    cli_compiling_free(&x);
-    if (rc) return rc;
-    rc = cli_tune_renew(path, &m, err);
-    if (c->json) {
-        cli_json j = cli_json_begin(c, false);
-        cli_tune_put_json(&j, &m);
-        cli_json_end(&j);
-    } else
-        cli_tune_put_text(c, &m);
+    rc = tune(c, path, &x, &k, &m, err);
+    if (!rc) put(c, path, &k, &m);
     bool stopped = m.stopped;
     hone_tune_model_result_free(&m);
+    cli_tune_choice_free(&k);
+    cli_compiling_free(&x);
     return rc || !stopped ? rc : cli_tune_interrupted(err);
 }
 

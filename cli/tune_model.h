@@ -3,6 +3,8 @@
 #define CLI_TUNE_MODEL_H
 
 #include "model_io.h"
+#include "progress.h"
+#include "tune_precision.h"
 
 #include <hone/tune_model.h>
 
@@ -66,12 +68,15 @@ typedef struct cli_tune_sizes {
     double budget_s;
     const char *sizes, *also; /* as hone_tune_model_options */
 } cli_tune_sizes;
-hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli_tune_sizes *at,
+hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli_tune_sizes *at, cli_live *live,
                      hone_tune_model_result *out, hone_err *err);
+/* Progress from the first stage to the last. */
+void cli_tune_live(cli_live *live, const cli *c);
 /* What `hone chat` and its like have compiled of a language model is made again, where there are new winners. */
 hone_rc cli_tune_renew(const char *path, const hone_tune_model_result *m, hone_err *err);
 void cli_tune_put_text(const cli *c, const hone_tune_model_result *m);
-void cli_tune_put_json(cli_json *j, const hone_tune_model_result *m); /* as an object */
+/* As an object. k: what was chosen before; NULL: nothing. */
+void cli_tune_put_json(cli_json *j, const cli_tune_choice *k, const hone_tune_model_result *m);
 hone_rc cli_tune_interrupted(hone_err *err);
 
 #endif

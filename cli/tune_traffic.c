@@ -79,12 +79,13 @@ static char *versions(const hone_traffic_plan *p) {
  */
 
 /* Fixed sizes are those of the compiled kernels, so the winners are those that a version for these sizes looks for. */
-static hone_rc tune_part(cli *c, const char *path, const hone_traffic_part *part, double budget_s,
-                         hone_tune_model_result *out, hone_err *err) {
+static hone_rc tune_part(cli *c, const char *path, const cli_tune_choice *k, const hone_traffic_part *part,
+                         double budget_s, cli_live *live, hone_tune_model_result *out, hone_err *err) {
     cli_compiling x;
     cli_tune_sizes sizes = {.budget_s = budget_s * part->share};
     cli_compiling_set(c, &x);
     x.options.progress.fn = NULL;
+    x.options.precision = k->precision.text;
     if (part->hot) {
         x.symbols = cli_strdup(part->sizes);
         x.symbol = cli_split_options(x.symbols);
@@ -94,7 +95,7 @@ static hone_rc tune_part(cli *c, const char *path, const hone_traffic_part *part
         sizes.sizes = *part->sizes ? part->sizes : NULL;
         sizes.also = *part->also ? part->also : NULL;
     }
-    hone_rc rc = cli_tune_run(c, path, &x, &sizes, out, err);
+    hone_rc rc = cli_tune_run(c, path, &x, &sizes, live, out, err);
     cli_compiling_free(&x);
     return rc;
 }
@@ -106,7 +107,7 @@ static void put_json(cli_json *j, const hone_traffic_part *part, double budget_s
     cli_json_knumber(j, "share", part->share);
     cli_json_knumber(j, "budget_s", part->share * budget_s);
     cli_json_key(j, "result");
-    cli_tune_put_json(j, m);
+    cli_tune_put_json(j, NULL, m);
     cli_json_close(j);
 }
 
@@ -118,8 +119,8 @@ static void put_text(const cli *c, const hone_traffic_part *part, const hone_tun
     fflush(stdout);
 }
 
-static hone_rc tune_parts(cli *c, const char *path, const hone_traffic_plan *p, double budget_s, bool *stopped,
-                          hone_err *err) {
+static hone_rc tune_parts(cli *c, const char *path, const cli_tune_choice *k, const hone_traffic_plan *p,
+                          double budget_s, cli_live *live, bool *stopped, hone_err *err) {
     cli_json j = {0};
     hone_rc rc = HONE_OK;
     if (c->json) {
@@ -127,12 +128,13 @@ static hone_rc tune_parts(cli *c, const char *path, const hone_traffic_plan *p, 
         cli_json_object(&j);
         cli_json_knumber(&j, "count", p->count);
         cli_json_knumber(&j, "time_s", p->time_s);
+        cli_tune_choice_json(&j, k);
         cli_json_key(&j, "parts");
         cli_json_array(&j);
     }
     for (size_t i = 0; i < p->n && !rc && !*stopped; i++) {
         hone_tune_model_result m;
-        rc = tune_part(c, path, &p->part[i], budget_s, &m, err);
+        rc = tune_part(c, path, k, &p->part[i], budget_s, live, &m, err);
         if (rc) break;
         *stopped = m.stopped;
         rc = cli_tune_renew(path, &m, err);
@@ -150,9 +152,24 @@ static hone_rc tune_parts(cli *c, const char *path, const hone_traffic_plan *p, 
     } else if (!rc && special) {
         printf("next      hone compile ");
         cli_put(c, stdout, path, 0);
+        if (k->file) {
+            printf(" --precision ");
+            cli_put(c, stdout, k->file, 0);
+        }
         printf(" --specialize '%s'\n", special);
     }
     free(special);
+    return rc;
+}
+
+/* Of the model for all sizes, whose products are those of each part. */
+static hone_rc choose(cli *c, const char *path, cli_live *live, cli_tune_choice *k, hone_err *err) {
+    cli_compiling x;
+    cli_compiling_set(c, &x);
+    x.options.progress.fn = NULL;
+    hone_rc rc = cli_tune_choose(c, path, &x, live, k, err);
+    cli_compiling_free(&x);
+    if (!rc && !c->json) cli_tune_put_choice(c, k);
     return rc;
 }
 
@@ -172,7 +189,14 @@ hone_rc cli_tune_from_traffic(cli *c, const char *path, hone_err *err) {
     if (rc) return rc;
     if (!takes_symbols(path))
         for (size_t i = 0; i < plan.n; i++) plan.part[i].hot = false;
+    cli_live live;
+    cli_tune_choice k;
+    cli_tune_live(&live, c);
+    rc = choose(c, path, &live, &k, err);
+    if (rc) return rc;
+    budget_s = cli_tune_left(&k, budget_s);
     say_plan(c, &plan, budget_s);
-    rc = tune_parts(c, path, &plan, budget_s, &stopped, err);
+    rc = tune_parts(c, path, &k, &plan, budget_s, &live, &stopped, err);
+    cli_tune_choice_free(&k);
     return rc || !stopped ? rc : cli_tune_interrupted(err);
 }

@@ -44,6 +44,9 @@ typedef struct hone_mixed_options {
     const char *metric_name; /* what its values depend on besides, a command line, say; NULL: "" */
     const char *points;      /* file where evaluated points are kept, and looked up; NULL: none */
     bool replace;            /* a file of something else is written anew, else it is E_MISMATCH */
+    double budget_s; /* the engine is asked for no more points when this time is over; what comes before (ranges,
+                        each product alone and the first points of the engine) and the proof are done in any
+                        case. 0: n_points alone count */
 } hone_mixed_options;
 static inline hone_mixed_options hone_mixed_defaults(void) {
     hone_mixed_options o = HONE_ZERO;

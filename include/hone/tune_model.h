@@ -38,9 +38,9 @@ typedef struct hone_tune_model_event {
 
 typedef struct hone_tune_model_options {
     size_t size; /* hone_tune_model_defaults() sets it */
-    /* target, compiler, relaxed, winners, n_jobs (compilers at once; 0: all cores but those that measure), symbols and
-     * n_threads (kernels are measured on so many; 0: one per usable processor, as models run) count; output, emit and
-     * the rest do not. */
+    /* target, compiler, relaxed, precision (kernels are those of the model with that choice), winners, n_jobs
+     * (compilers at once; 0: all cores but those that measure), symbols and n_threads (kernels are measured on so many;
+     * 0: one per usable processor, as models run) count; output, emit and the rest do not. */
     const hone_compile_options *compile;
     int32_t device;    /* 0 */
     double budget_s;   /* 0: 60 */

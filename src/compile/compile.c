@@ -366,6 +366,16 @@ hone_rc hn_compile_library(hn_library *l, const hn_graph *g, const char *name, h
     return rc;
 }
 
+hone_rc hn_library_narrow(hn_library *l, const hn_graph *g, hn_narrow_plan *plan, hn_graph **narrow, hone_err *err) {
+    *plan = (hn_narrow_plan){0}, *narrow = NULL;
+    if (!l->options->precision) return HONE_OK;
+    hone_rc rc = hn_plan_graph(l->options->precision, g, plan, narrow, err);
+    if (rc) return *plan = (hn_narrow_plan){0}, rc;
+    l->precision = (hn_library_precision){plan->kind, plan->calibrate, plan->data,          hn_plan_narrow(plan),
+                                          plan->n,    plan->signer,    hn_plan_halves(plan)};
+    return HONE_OK;
+}
+
 hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,
                            hone_compile_result *out, hone_err *err) {
     hone_compile_options o = hone_compile_defaults();
@@ -375,11 +385,7 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
     hn_graph *narrow = NULL;
     hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
     if (!rc) rc = hn_tolerance_check(o.tolerance, err);
-    if (!rc && o.precision) rc = hn_plan_graph(o.precision, g, &plan, &narrow, err);
-    if (!rc && o.precision) {
-        l.precision = (hn_library_precision){
-            plan.kind, plan.calibrate, plan.data, hn_plan_narrow(&plan), plan.n, plan.signer, hn_plan_halves(&plan)};
-    }
+    if (!rc) rc = hn_library_narrow(&l, g, &plan, &narrow, err);
     if (!rc) rc = hn_compile_library(&l, narrow ? narrow : g, name, err);
     l.time_s = hn_now_s() - start_s;
     if (!rc && out) fill_result(&l, out);

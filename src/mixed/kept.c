@@ -14,7 +14,7 @@ enum { VERSION = 1 };
 
 void hn_kept_print_head(const hn_kept *k, hn_str *out) {
     char number[32];
-    hn_str_add(out, "# Points that hone compile --precision mixed evaluated: it goes on from them.\n");
+    hn_str_add(out, "# Points that were evaluated for --precision mixed: the next call goes on from them.\n");
     hn_str_addf(out, "points: %d\nkey: ", VERSION);
     hn_yaml_add_quoted(out, k->key);
     hn_str_add(out, "\nchange: [");

@@ -1,6 +1,7 @@
 /* mixed.c — hone_mixed_search: ranges by every way, prices, the search, the proof of its front on held-out samples. */
 #include "mixed/mixed.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
@@ -35,6 +36,7 @@ typedef struct session {
     char *digits; /* room for a point's text */
     uint64_t *wide, *slim;
     uint32_t n_evaluated, n_reused;
+    double start_s;
 } session;
 
 static hone_rc no_memory(hone_err *err) { return hn_fail(err, HONE_E_NOMEM, "out of memory"); }
@@ -392,6 +394,7 @@ static hone_rc search(session *s, hone_mixed_front *f, hone_err *err) {
                                 .engine = s->o.engine,
                                 .seed = s->o.seed,
                                 .n_points = s->o.n_points,
+                                .until_s = s->o.budget_s > 0 ? s->start_s + s->o.budget_s : 0,
                                 .error = error_of,
                                 .told = tell,
                                 .arg = s};
@@ -428,7 +431,7 @@ static void end(session *s) {
 
 hone_rc hone_mixed_search(const hone_graph *g, const hone_array *sample, size_t n_samples,
                           const hone_mixed_options *options, hone_mixed_front *out, hone_err *err) {
-    session s = {.g = g, .sample = sample, .n_samples = n_samples, .n_in = hone_graph_inputs(g)};
+    session s = {.g = g, .sample = sample, .n_samples = n_samples, .n_in = hone_graph_inputs(g), .start_s = hn_now_s()};
     hone_mixed_front f = {0};
     hn_calibration how;
     char data[33];

@@ -27,6 +27,7 @@ typedef struct hn_mixed_problem {
     const char *engine;
     uint64_t seed;
     uint32_t n_points;
+    double until_s; /* the engine is asked for no point from then on, but for its first ones; 0: it is */
     /* The error of a point, which may be infinite. */
     hone_rc (*error)(void *arg, const bool *narrow, uint32_t ranges, double *out, hone_err *err);
     void (*told)(void *arg, const char *stage, size_t done, size_t total); /* NULL: nobody */

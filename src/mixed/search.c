@@ -6,6 +6,7 @@
  */
 #include "mixed/mixed.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <hone/search.h>
@@ -141,7 +142,7 @@ static hone_rc tell_engine(const hn_mixed_problem *p, hone_search *s, const doub
     return hone_search_tell(s, slot, &seen, err);
 }
 
-static hone_rc search(hn_mixed *m, hone_search *s, double *slot, bool *narrow, hone_err *err) {
+static hone_rc search(hn_mixed *m, hone_search *s, size_t n_first, double *slot, bool *narrow, hone_err *err) {
     const hn_mixed_problem *p = m->of;
     size_t n = p->n_points ? p->n_points : N_POINTS;
     hone_rc rc = HONE_OK;
@@ -151,6 +152,7 @@ static hone_rc search(hn_mixed *m, hone_search *s, double *slot, bool *narrow, h
     }
     for (size_t k = 0; k < n && !rc; k++) {
         const hn_mixed_point *x;
+        if (k >= n_first && p->until_s > 0 && hn_now_s() >= p->until_s) return HONE_OK;
         tell(m, "points", k, n);
         rc = hone_search_ask(s, slot, err);
         if (rc == HONE_E_EXHAUSTED) return HONE_OK;
@@ -190,7 +192,7 @@ static hone_rc run_engine(hn_mixed *m, bool *narrow, hone_err *err) {
     if (rc) return rc;
     rc = hone_search_open(space, &o, &s, err);
     if (!rc) {
-        rc = search(m, s, slot, narrow, err);
+        rc = search(m, s, o.n_seeds, slot, narrow, err);
         hone_search_close(s);
     }
     hone_space_free(space);

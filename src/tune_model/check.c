@@ -88,7 +88,25 @@ static hone_rc make_inputs(const char *text, const hone_model *model, hone_array
 /* --- shares --------------------------------------------------------------------------------------------------------
  */
 
-static void note(hn_tuning *t, const hone_profile *p, const hone_profile_row *x) {
+/* Products of bf16 are counted as those of f32, of which an instruction may do several: their least time is not known.
+ */
+static bool multiplies_halves(const hn_model *m, const hn_kernel *k) {
+    const hn_blk *b = &m->g->block[k->body];
+    for (uint32_t i = 0; i < b->n_node; i++) {
+        const hn_node *n = &m->g->node[b->node[i]];
+        bool product = n->op == HN_OP_CONTRACT || n->op == HN_OP_CONV;
+        if (product && hn_type_of(m->g, n->in[0])->dtype == HONE_BF16) return true;
+    }
+    return false;
+}
+
+/* What the operations take at the peak of what they are in: bytes are several times as fast as floats. */
+static double roof_of(const hn_tuning *t, const hn_kernel *k, const hone_profile_row *x, double n_launches) {
+    double roof_s = x->of_peak * x->time_s.mid / n_launches;
+    return roof_s > 0 && isfinite(roof_s) && !multiplies_halves(t->m, k) ? roof_s : 0;
+}
+
+static void note(hn_tuning *t, const hone_profile_row *x) {
     for (size_t i = 0; i < t->n_kernels; i++) {
         hn_tuned *k = &t->kernel[i];
         if (strcmp(k->k->name, x->kernel->name)) continue;
@@ -96,7 +114,7 @@ static void note(hn_tuning *t, const hone_profile *p, const hone_profile_row *x)
         k->share = x->share;
         k->default_s = x->time_s.mid / n;
         k->shape = hn_strdup(&t->a, x->call->shape);
-        if (p->f32_flops > 0 && x->flops > 0) k->roof_s = x->flops / n / p->f32_flops;
+        k->roof_s = roof_of(t, k->k, x, n);
     }
 }
 
@@ -113,7 +131,7 @@ hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_
     rc = make_inputs(t->sizes, model, &in, &o.state_rows, err);
     if (!rc) rc = hone_inputs_refused(model, hone_profile_model(model, in, &o, &p, err), err);
     if (!rc) {
-        for (uint32_t i = 0; i < p.n_kernels; i++) note(t, &p, &p.kernel[i]);
+        for (uint32_t i = 0; i < p.n_kernels; i++) note(t, &p.kernel[i]);
         hone_profile_free(&p);
     }
     free_inputs(in, (size_t)model->n_inputs);

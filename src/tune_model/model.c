@@ -512,7 +512,8 @@ static hone_rc prepare(hn_tuning *t, const hone_graph *g, const char *name, cons
     hone_rc rc = t->winners_path ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     if (!rc) rc = hone_winners_open(t->winners_path, true, &t->winners, err);
     if (!rc) rc = share_cores(t, usable, err);
-    if (!rc) rc = hn_compile_kernels(&t->lib, g, name, err);
+    if (!rc) rc = hn_library_narrow(&t->lib, g, &t->plan, &t->narrow, err);
+    if (!rc) rc = hn_compile_kernels(&t->lib, t->narrow ? t->narrow : g, name, err);
     if (!rc) rc = check_target(t, err);
     if (!rc) rc = hn_winner_key_begin(t->m, err);
     if (!rc) rc = set_sizes(t, err);
@@ -543,6 +544,8 @@ static void end(hn_tuning *t) {
     hone_winners_close(t->winners);
     hn_temp_free(&t->temp);
     hn_library_free(&t->lib);
+    hn_plan_free(&t->plan);
+    hone_graph_free(t->narrow);
 }
 
 hone_rc hone_tune_model_run(const hone_graph *g, const char *name, const hone_tune_model_options *options,

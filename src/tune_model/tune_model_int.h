@@ -11,6 +11,7 @@
 #include "artifact/artifact.h"
 #include "build/build.h"
 #include "experiment/known.h"
+#include "precision/precision.h"
 #include "proc/proc.h"
 #include "proc/temp.h"
 
@@ -171,6 +172,8 @@ typedef struct hn_tuned {
 enum { HN_ALSO_MAX = 8 };
 typedef struct hn_tuning {
     const hone_tune_model_options *o;
+    hn_narrow_plan plan; /* of options.compile.precision; and the graph that it makes, NULL: the graph as it is */
+    hn_graph *narrow;
     hn_library lib;
     hn_model *m; /* of it: there is one target and one version */
     hn_arena a;  /* what outlives them: the result's texts, among others */
@@ -212,7 +215,7 @@ hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, double last_s,
 /* --- the whole model (check.c) --------------------------------------------------------------------------------
  */
 
-/* Share and time of each default kernel, into t->kernel. */
+/* Share and time of each default kernel, into t->kernel. g: as the caller gave it, of full precision. */
 hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_err *err);
 /* Tuned against default on n_threads, at each of n sizes of inputs, for max_s each. */
 hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, const char *const *sizes, size_t n, uint32_t n_threads,

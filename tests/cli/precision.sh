@@ -39,11 +39,26 @@ hone compile m.ir --precision int8 --data x.npz --max-error 1%
 hone compile m.ir --metric true
 hone compile m.ir --prove-latency
 hone compile m.ir --precision mixed --data x.npz --max-error much
+hone tune m.ir --precision mixed
+hone tune m.ir --data x.npz
+hone tune m.ir --precision int8 --data x.npz --max-error 1%
+hone tune m.ir --precision int7 --data x.npz
+hone tune m.ir --precision mixed --data x.npz --engine fast
+hone tune m.ir --output a
+hone tune m.ir --precision out.precision --output a
+hone tune m.ir --precision int8 --data x.npz --output nowhere/a
+hone tune m.ir --precision out.precision --prove-latency
+hone tune x.yaml --precision int8 --data x.npz
+printf 'GGUF....' > m.gguf
+hone tune m.gguf --precision int8 --data x.npz
 hone compile m.ir --precision mixed --data x.npz --metric 'cat nowhere; false' 2>&1 | tail -1
 hone compile m.ir --precision mixed --calibrate mse --data x.npz --max-error 2% -o mixed | grep ^front
 grep kind mixed.precision
 grep -c ranges mixed.front
 hone compile m.ir --precision mixed --calibrate mse --data x.npz --max-error 0 --front mixed.front -o mixed --json | grep -A 7 -e '"front"' -e '"chosen": true' | grep -v -e latency -e error
+hone tune m.ir --precision mixed --calibrate mse --data x.npz --max-error 2% --output mixed --budget 2s --threads 1 --winners w.db -q | grep -e ^precision -e ^front -e ^next
+hone tune m.ir --precision bf16 --budget 1s --threads 1 --winners w.db -q | grep -e ^precision -e ^next
+cut -c 1-21 m.precision | grep -e kind -e type
 echo 3 > mixed.front
 hone compile m.ir --precision mixed --data x.npz --front mixed.front
 sed -i 's/f32.8, 64/f32[7, 64/' samples.ir

@@ -1,6 +1,7 @@
 """`hone compile --precision mixed`: a chain of layers, two of which must not be narrow, and the user's own metric."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -100,6 +101,58 @@ def test_points_are_known_again(folder, tmp_path):
     assert other.returncode == 11 and "points of another model" in other.stderr
     refused = subprocess.run([HONE, "compile", "m.onnx", "--precision", "b.precision", "-o", "d"], cwd=tmp_path, capture_output=True, text=True)
     assert refused.returncode == 11 and "has other weights" in refused.stderr
+
+
+def tune(folder, *arguments):
+    fixed = ("--precision", "mixed", "--data", "samples.npz", "--calibrate", "minmax", "--no-smooth", "--points", "12", "--threads", "1", "--budget", "4s",
+             "--winners", "winners.db", "--json", "-q")
+    done = subprocess.run([HONE, "tune", "m.onnx", *fixed, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def tune_file(folder, name, *arguments):
+    done = subprocess.run([HONE, "tune", "m.onnx", "--precision", name, "--threads", "1", "--winners", "winners.db", "--json", "-q", *arguments], cwd=folder,
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_tune_chooses_then_tunes_what_was_chosen(tmp_path):
+    """The same search: points that `hone compile` evaluated beside the model are known. The kernels are those of the version that was chosen."""
+    save(tmp_path / "m.onnx")
+    np.savez(tmp_path / "samples.npz", x=np.random.default_rng(1).standard_normal((16, 8, WIDTH)).astype("f4"))
+    made = run(tmp_path, "-o", "m", "--max-error", "5%", "--no-winners")["front"]
+    said = tune(tmp_path, "--max-error", "5%")
+    front, chosen = said["front"], next(p for p in said["front"]["points"] if p["chosen"])
+    assert front["evaluated"] == 0 and 0 < front["known"] <= made["evaluated"] and front["held_out"] == 4
+    assert said["precision_file"] == "m.precision" and said["products"] == LAYERS and said["narrow"] == chosen["narrow"]
+    assert {k for k, narrow in narrow_in(tmp_path, "m").items() if not narrow} == set(chosen["f32"]) >= set(SENSITIVE)
+    assert said["sample_sizes"] is None and said["precision"]["held_out"] and said["precision"]["samples"] == 4
+    assert abs(said["precision"]["outputs"][0]["rms"] - chosen["held_error"]) < 0.2 * chosen["held_error"] + 1e-6
+    (tmp_path / "half").write_text((tmp_path / "m.precision").read_text().replace("type: f32", "type: int8"))
+    all_narrow = tune_file(tmp_path, "half", "--budget", "2s")
+    assert all_narrow["precision_file"] == "half" and all_narrow["narrow"] == LAYERS and "front" not in all_narrow and "precision" not in all_narrow
+    compiled = subprocess.run([HONE, "compile", "m.onnx", "--precision", "half", "--threads", "1", "--no-winners", "--no-parity", "-o", "all"], cwd=tmp_path,
+                              capture_output=True)
+    assert compiled.returncode == 0
+    schedules = re.findall(r'schedule: "(.*)"', (tmp_path / "all.manifest").read_text())
+    assert len(schedules) == len(all_narrow["kernels"]) and all(k["winner"] or k["schedule"] in schedules for k in all_narrow["kernels"])
+
+
+def test_tune_is_measured_at_the_sizes_of_the_samples(tmp_path):
+    save(tmp_path / "m.onnx")
+    m = onnx.load(tmp_path / "m.onnx")
+    for port in (*m.graph.input, *m.graph.output):
+        port.type.tensor_type.shape.dim[0].dim_param = "rows"
+    onnx.save(m, tmp_path / "m.onnx")
+    np.savez(tmp_path / "samples.npz", x=np.random.default_rng(1).standard_normal((16, 5, WIDTH)).astype("f4"))
+    said = tune(tmp_path, "--max-error", "0", "-o", "other")
+    assert said["sample_sizes"] == "rows=5" and said["precision_file"] == "other.precision" and said["narrow"] == 0
+    assert (tmp_path / "other.front").exists() and not (tmp_path / "m.precision").exists()
+    def known(*size):  # without time for more; what was measured at other sizes is not known
+        return sum(k["candidates"] for k in tune_file(tmp_path, "other.precision", "--budget", "0.1s", *size)["kernels"])
+    assert known("--size", "rows=5") > 0 and known("--size", "rows=7") == 0
 
 
 METRIC = """import array, pathlib, sys, zipfile

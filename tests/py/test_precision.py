@@ -136,11 +136,11 @@ def has_pairs():
         return "avx512_bf16" in f.read()
 
 
-def with_rates(folder, bf16):
-    """An environment in which this machine was measured: f32 multiply-adds at 1e11 a second, pairs of bf16 as told. `cc` makes a program that says so."""
+def with_rates(folder, bf16, f32="1e11"):
+    """An environment in which this machine was measured: multiply-adds a second, of f32 and of pairs of bf16. `cc` makes a program that says so."""
     cc = folder / "cc"
     cc.write_text("#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n"
-                  f"printf '#!/bin/sh\\necho f32_flops 1e11\\necho bf16_flops {bf16}\\n' > \"$2\"\nchmod +x \"$2\"\n")
+                  f"printf '#!/bin/sh\\necho f32_flops {f32}\\necho bf16_flops {bf16}\\n' > \"$2\"\nchmod +x \"$2\"\n")
     cc.chmod(0o755)
     env = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"))
     said = subprocess.run([HONE, "doctor", "--measure", "--cc", str(cc), "--json"], env=env, capture_output=True, text=True)
@@ -192,6 +192,26 @@ def test_bf16_of_a_model(fitted, tmp_path):
     (tmp_path / "one").write_text(text.replace("type: bf16", "type: f32", 1))
     run(fitted, "compile", "m.onnx", "--precision", str(tmp_path / "one"), "-o", str(tmp_path / "one"))
     assert "narrow: 1" in (tmp_path / "one.manifest").read_text()
+
+
+@pytest.mark.parametrize("kind", ["int8", "bf16"])
+def test_narrow_kernels_are_tuned_whatever_the_rate_of_floats(tmp_path, kind):
+    """On a machine whose multiply-adds of f32 are slow, as its table has it, products in fewer bits are faster than these could be. That is no reason to
+    take them for perfect, nor for impossible."""
+    rng = np.random.default_rng(3)
+    g = h.make_graph([h.make_node("MatMul", ["x", "w"], ["y"], name="fc")], "g", [h.make_tensor_value_info("x", T.FLOAT, [32, 128])],
+                     [h.make_tensor_value_info("y", T.FLOAT, [32, 96])], [numpy_helper.from_array(rng.standard_normal((128, 96)).astype("f4"), "w")])
+    m = h.make_model(g, opset_imports=[h.make_opsetid("", 13)])
+    m.ir_version = 8
+    onnx.save(m, tmp_path / "m.onnx")
+    np.savez(tmp_path / "samples.npz", x=rng.standard_normal((8, 32, 128)).astype("f4"))
+    data = ["--data", "samples.npz"] if kind == "int8" else []
+    done = subprocess.run([HONE, "tune", "m.onnx", "--precision", kind, *data, "--budget", "6s", "--threads", "1", "--winners", "w.db", "--json", "-q"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=300, env=with_rates(tmp_path, "1e5", "1e5"))
+    assert done.returncode == 0, done.stderr
+    product = next(k for k in json.loads(done.stdout)["kernels"] if k["kind"] == "contract")
+    assert product["end"] != "roofline" and product["candidates"] > 0, product
+    assert (tmp_path / "m.precision").read_text().count(f"type: {kind}") == 1
 
 
 def test_a_choice_of_other_weights_is_refused(fitted, tmp_path):

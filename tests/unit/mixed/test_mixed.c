@@ -83,6 +83,24 @@ static void test_planted(void) {
     hn_mixed_free(&m), hn_mixed_free(&again);
 }
 
+/* When time is over the engine is asked for no more points than it was given first, of which there are N, behind f32,
+ * all products by both ways, and each alone. */
+static void test_time_is_over(void) {
+    planted p = {0};
+    hn_mixed_problem problem = problem_of(&p);
+    hn_mixed m, all;
+    problem.until_s = 1e-9; /* of the clock, which began at 0 */
+    if (!ok(hn_mixed_run(&problem, &m, NULL) == HONE_OK, "search/time_is_over")) return;
+    ok(m.n == 1 + 2 + N + N, "search/first_points_alone: %zu", m.n);
+    ok(fastest(&m, .01) && fabs(fastest(&m, .01)->latency - .7) < 1e-9, "search/first_points_are_a_front");
+    problem.until_s = 1e18;
+    if (ok(hn_mixed_run(&problem, &all, NULL) == HONE_OK, "search/time_enough")) {
+        ok(all.n > m.n, "search/time_for_more: %zu", all.n);
+        hn_mixed_free(&all);
+    }
+    hn_mixed_free(&m);
+}
+
 /* What prefixes of the order cannot have: the engine's part. */
 static void test_cancelling(void) {
     planted p = {.cancels = true};
@@ -163,6 +181,7 @@ static void test_upper(void) {
 
 int main(void) {
     test_planted();
+    test_time_is_over();
     test_cancelling();
     test_kept();
     sweep_allocations("kept/nth_allocation_fails", parse_kept,
