@@ -229,6 +229,61 @@ static void test_graph(void) {
     hone_graph_free(g);
 }
 
+/* Three products of one image: 1 x 1 with few weights, with channels that each have weights of their own, and 3 x 3.
+ * The first two pay in bytes, not in bf16. */
+#define WEIGHTS(iota, factor, value, shape)                                                                            \
+    iota " = iota {shape = " shape ", axis = 0, dtype = f32}\n" factor " = broadcast %1 {shape = " shape               \
+         ", map = []}\n" value " = mul " iota ", " factor "\n"
+#define IMAGE                                                                                                          \
+    "ir 1\ninput %0 : f32[1, 16, 16, 17] \"x\"\n%1 = const {value = f32[] (0x1p-3)}\n" WEIGHTS("%2", "%3", "%4",       \
+                                                                                               "[16, 16, 1, 1]")       \
+        WEIGHTS("%5", "%6", "%7", "[16, 1, 3, 3]") WEIGHTS("%8", "%9", "%10", "[32, 16, 3, 3]") CONVS
+#define CONVS                                                                                                          \
+    "%11 = conv %0, %4 " HOW("1", "0") "%12 = conv %0, %7 " HOW("16", "1") "%13 = conv %0, %10 " HOW(                  \
+        "1", "1") "output %11 \"a\"\noutput %12 \"b\"\noutput %13 \"c\"\n"
+#define HOW(groups, pad)                                                                                               \
+    "{stride = [1, 1], dilation = [1, 1], inflate = [1, 1], groups = " groups ", low = [" pad ", " pad                 \
+    "], high = [" pad ", " pad "], dtype = f32}\n"
+
+static hone_rc apply_one(const hn_graph *g, const char *product, hone_err *err) {
+    char text[400];
+    hn_narrow_plan plan;
+    hn_graph *narrow = NULL;
+    snprintf(text, sizeof text, HEAD "products:\n  - {%s}\n", product);
+    hone_rc rc = hn_plan_graph(text, g, &plan, &narrow, err);
+    if (!rc) hn_plan_free(&plan), hone_graph_free(narrow);
+    return rc;
+}
+
+static void test_few_weights(void) {
+    static const struct {
+        const char *name, *weights;
+        bool bf16;
+    } want[] = {{"product", "16x16x1x1", false}, {"product#2", "16x1x3x3", false}, {"product#3", "32x16x3x3", true}};
+    hone_graph *g = NULL;
+    hone_err err = {0};
+    hn_narrow_plan plan;
+    if (!ok(!hone_graph_parse(IMAGE, strlen(IMAGE), &g, &err), "few/graph (%s)", err.text)) return;
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "name: %s, weights: %s, type: int8, scale: 1, zero: 0", want[i].name,
+                 want[i].weights);
+        ok(!apply_one(g, text, &err), "few/%s_in_bytes (%s)", want[i].weights, err.text);
+        snprintf(text, sizeof text, "name: %s, weights: %s, type: bf16", want[i].name, want[i].weights);
+        err.text[0] = 0;
+        hone_rc rc = apply_one(g, text, &err);
+        bool refused = rc == HONE_E_MISMATCH && strstr(err.text, "can be int8 or f32, not bf16");
+        ok(want[i].bf16 ? !rc : refused, "few/%s_in_bf16_is_%s (%s)", want[i].weights,
+           want[i].bf16 ? "taken" : "refused", err.text);
+    }
+    hone_rc rc = hn_products_prepare(g, &err);
+    if (!rc) rc = hn_plan_half(g, &plan, &err);
+    if (ok(!rc && plan.n == 1 && plan.choice[0].half, "few/left_out_of_bf16 (%s)", err.text))
+        is_text(plan.choice[0].name, "product#3", "few/the_other_one_is_taken");
+    if (!rc) hn_plan_free(&plan);
+    hone_graph_free(g);
+}
+
 int main(void) {
     test_ranges();
     test_steps();
@@ -236,5 +291,6 @@ int main(void) {
     test_halves();
     test_seal();
     test_graph();
+    test_few_weights();
     return done_testing();
 }
