@@ -52,7 +52,7 @@ for model in ${MODELS-mobilenet_v2 resnet50 minilm_l6}; do
     for _ in $(seq "${ROUNDS:-3}"); do
         for kind in f32 int8; do
             printf '%s %s ' "$model" "$kind"
-            "$hone" bench "$work/$model-$kind.so" --threads "${THREADS:-1}" --time "${TIME:-2s}" | sed -n 2p
+            "$hone" bench "$work/$model-$kind.so" --threads "${THREADS:-1}" --time "${TIME:-2s}" | grep '^hone'
         done
     done
 done

@@ -151,7 +151,7 @@ static const cli_option options[] = {
     {"against", 0, CLI_CHOICE, "onnxruntime|openvino|llama.cpp|ik_llama.cpp|openvino-genai", 0, 0,
      "the same on a peer, in turns; the last three are for language models"},
     CLI_THREADS("threads of both; else one per processor"),
-    {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else usual ones, of a library their smallest"},
+    {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else usual ones, which are said"},
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs and of the order of turns; else 1"},
     CLI_BENCH_TEXT_OPTIONS,

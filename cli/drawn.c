@@ -12,6 +12,15 @@ static size_t count_sizes(const char *text) {
     return n;
 }
 
+static hone_rc draw_for_library(const cli *c, const hone_model *m, uint64_t seed, cli_arrays *in, cli_drawn *out,
+                                hone_err *err) {
+    const char *given = cli_text(c, "size", NULL);
+    hone_rc rc = hone_inputs_accepted(m, given, seed, &out->sizes, err);
+    if (!rc) rc = cli_arrays_random(m, *out->sizes ? out->sizes : NULL, seed, in, err);
+    out->partial = count_sizes(out->sizes) > count_sizes(given);
+    return rc;
+}
+
 hone_rc cli_drawn_of(const cli *c, const hone_graph *g, const hone_model *m, uint64_t seed, cli_arrays *in,
                      cli_drawn *out, hone_err *err) {
     const char *given = cli_text(c, "size", NULL);
@@ -28,7 +37,7 @@ hone_rc cli_drawn_arrays(const cli *c, const char *path, const hone_model *m, ui
     cli_compiling x;
     hone_graph *g = NULL;
     *out = (cli_drawn){0};
-    if (!cli_is_model(path)) return cli_arrays_random(m, cli_text(c, "size", NULL), seed, in, err);
+    if (!cli_is_model(path)) return draw_for_library(c, m, seed, in, out, err);
     cli_compiling_read(c, &x);
     hone_rc rc = cli_graph_open(path, &x, &g, err);
     cli_compiling_free(&x);

@@ -5,12 +5,12 @@
 #include "model_io.h"
 
 typedef struct cli_drawn {
-    char *sizes;  /* "batch=1,seq=128"; "": there are none, NULL: of a library alone */
+    char *sizes;  /* "batch=1,seq=128"; "": there are none */
     char *said;   /* a line for each input that is not plain */
     bool partial; /* some of the sizes were not given */
 } cli_drawn;
 
-/* Draws inputs; path: the model file, or a library, whose sizes are the smallest. */
+/* Draws inputs; path: the model file, or a library, which is asked which usual sizes it takes. */
 hone_rc cli_drawn_arrays(const cli *c, const char *path, const hone_model *m, uint64_t seed, cli_arrays *in,
                          cli_drawn *out, hone_err *err);
 /* As above with the graph there already. */

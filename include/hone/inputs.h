@@ -22,6 +22,9 @@ HONE_API hone_rc hone_inputs_random(const hone_model *m, const char *sizes, uint
  * by name and place, that the relations of the graph allow. Where none are found: `sizes` as they are. Free with
  * hone_free. */
 HONE_API hone_rc hone_inputs_sizes(const hone_graph *g, const char *sizes, char **out, hone_err *err);
+/* As hone_inputs_sizes, of a compiled model, whose relations are its own: usual sizes are tried in turn on an instance
+ * of it, with inputs of hone_inputs_random (seed), until a run accepts them. */
+HONE_API hone_rc hone_inputs_accepted(const hone_model *m, const char *sizes, uint64_t seed, char **out, hone_err *err);
 /* Makes the integers and bools of random inputs (in: one array per input of the graph) what the model is given: ids
  * below the number of rows that they choose, lengths and masks of rows that end at different places, positions,
  * scalars that the graph compares with a constant. *said (may be NULL): a line for each such input, free with

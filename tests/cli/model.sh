@@ -117,7 +117,7 @@ hone compile mlp.ir --symbol n=3 -o none/mlp; ls none
 hone ir mlp.ir --symbol n=99
 hone verify mlp.ir out/mlp.so
 echo '-- bench'
-hone bench out/mlp.so --threads 1 --time 0.05 | head -1 | tr -s ' '
+hone bench out/mlp.so --threads 1 --time 0.05 | head -2 | tr -s ' '
 hone bench out/mlp.so --against onnxruntime
 hone bench mlp.ir --threads 1 --time 0.05 --json | grep '"model"'
 echo '-- sizes that do not fit together'
@@ -135,6 +135,8 @@ input %2 : f32[total, 2] "bias"
 output %4 "y"
 END
 hone compile cache.ir -o cache --target generic --no-parity | head -1
-hone bench cache.so
+hone bench cache.so --threads 1 --time 0.05 | head -1
+hone bench cache.so --threads 1 --time 0.05 --size total=64 --json | grep sizes
+hone bench cache.so --size past=1,seq=1,total=1
 hone run cache.so --random 1 --size total=5
 hone run cache.so --random 1 --size past=3,seq=2,total=5 | cut -d' ' -f1-3

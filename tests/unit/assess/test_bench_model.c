@@ -53,6 +53,44 @@ static void check_random(const hone_model *m) {
        "random/size_out_of_range %s", err.text);
 }
 
+/* Usual sizes that a library takes, whose relations are in its code alone. */
+static void check_accepted(void) {
+    static const struct {
+        const char *name, *graph, *given, *want;
+    } row[] = {
+        {"fixed", "input %0 : f32[2, 4] \"x\"\n%1 = neg %0\noutput %1 \"y\"\n", NULL, ""},
+        {"related",
+         "symbol past in 0..\nsymbol seq in 0..\nsymbol total in 0..\nequal past + seq, total\ninput %0 : f32[1, past] "
+         "\"x\"\ninput %1 : f32[1, seq] \"y\"\ninput %2 : f32[1, total] \"m\"\n%3 = neg %2\noutput %3 \"z\"\n",
+         NULL, "past=64,seq=64,total=128"},
+        {"related_to_given",
+         "symbol past in 0..\nsymbol seq in 0..\nsymbol total in 0..\nequal past + seq, total\ninput %0 : f32[1, past] "
+         "\"x\"\ninput %1 : f32[1, seq] \"y\"\ninput %2 : f32[1, total] \"m\"\n%3 = neg %2\noutput %3 \"z\"\n",
+         "seq=1", "seq=1,past=1,total=2"},
+        {"multiples",
+         "symbol h in 0..\ndivisible h, 48\ninput %0 : f32[1, 3, h, 9] \"x\"\n%1 = neg %0\noutput %1 \"y\"\n", NULL,
+         "h=384"},
+        {"nothing_fits",
+         "symbol seq in 0..\nequal mod(seq, 2), 5\ninput %0 : f32[1, seq] \"x\"\n%1 = neg %0\noutput %1 \"y\"\n", NULL,
+         ""},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char text[600], name[40], *got = NULL;
+        hone_artifact *p = NULL;
+        hone_err err = {0};
+        snprintf(text, sizeof text, "ir 1\n%s", row[i].graph), snprintf(name, sizeof name, "sizes-%zu", i);
+        hone_rc rc = build(text, name, false, &err);
+        snprintf(name, sizeof name, "sizes-%zu.so", i);
+        hone_artifact_options o = hone_artifact_defaults();
+        o.n_threads = 1;
+        if (!rc) rc = hone_artifact_load(path_of(name), &o, &p, &err);
+        if (!rc) rc = hone_inputs_accepted(hone_artifact_model(p), row[i].given, 1, &got, &err);
+        if (ok(!rc, "accepted/%s_is_asked (%s)", row[i].name, err.text)) is_text(got, row[i].want, row[i].name);
+        hone_free(got);
+        hone_artifact_free(p);
+    }
+}
+
 static void check_bench(const hone_model *m) {
     hone_array in[2];
     hone_latency b;
@@ -162,6 +200,7 @@ int main(void) {
     }
     hone_artifact_free(plain), hone_artifact_free(timed);
     check_moves(other);
+    check_accepted();
     hn_remove_tree(folder, NULL);
     return done_testing();
 }
