@@ -16,6 +16,7 @@
 
 enum { LEAST_PAIRS = 12, MOST_PAIRS = 60, WARM_UP = 3 };
 static const double block_s = 0.01;
+static const double beyond_peak = 1.03, at_peak = .999; /* shares of the peak; the first as much as clocks differ */
 
 static hone_rc compile(hn_tuning *t, const hone_graph *g, const char *as, bool profile, bool winners,
                        hone_artifact **out, uint32_t n_threads, hone_err *err) {
@@ -100,10 +101,12 @@ static bool multiplies_halves(const hn_model *m, const hn_kernel *k) {
     return false;
 }
 
-/* What the operations take at the peak of what they are in: bytes are several times as fast as floats. */
+/* What the operations take at the peak of what they are in: bytes are several times as fast as floats. A kernel that is
+ * far beyond the peak shows that this machine's table is wrong (it was busy then, or clocked lower): it bounds nothing.
+ * A little beyond it is at the peak. */
 static double roof_of(const hn_tuning *t, const hn_kernel *k, const hone_profile_row *x, double n_launches) {
-    double roof_s = x->of_peak * x->time_s.mid / n_launches;
-    return roof_s > 0 && isfinite(roof_s) && !multiplies_halves(t->m, k) ? roof_s : 0;
+    bool known = x->of_peak > 0 && x->of_peak <= beyond_peak && !multiplies_halves(t->m, k);
+    return known ? fmin(x->of_peak, at_peak) * x->time_s.mid / n_launches : 0;
 }
 
 static void note(hn_tuning *t, const hone_profile_row *x) {
