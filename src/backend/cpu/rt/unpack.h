@@ -5,11 +5,13 @@
  * is s[g] (byte - OFF) + m[g], for each group g of 16 (GROUPS 2) or all 32 (GROUPS 1). rt/packed.h says how a panel
  * lies. */
 
-/* A look-up of bytes has no form in C; by the compilers' names. */
-#if defined(__clang__)
-#define HNR_X86_LOOK_UP(table, x) __builtin_ia32_pshufb512(table, x)
+/* A look-up of bytes, in each 16, has no form in C; by the compilers' names. */
+#if HNR_L == 8
+#define HNR_LOOK_UP(table, x) __builtin_ia32_pshufb256(table, x)
+#elif defined(__clang__)
+#define HNR_LOOK_UP(table, x) __builtin_ia32_pshufb512(table, x)
 #else
-#define HNR_X86_LOOK_UP(table, x) __builtin_ia32_pshufb512_mask(table, x, x, -1)
+#define HNR_LOOK_UP(table, x) __builtin_ia32_pshufb512_mask(table, x, x, -1)
 #endif
 
 HNR_ALWAYS hnr_lu hnr_p_word(const uint8_t *p) { return *(const hnr_lu_any *)p; }
@@ -44,8 +46,20 @@ HNR_UNPACK(q4_1) {
 }
 /* Bit e of a column's word is the fifth bit of element e: four of them to the bytes of a lane. */
 HNR_ALWAYS hnr_lu hnr_p_fifth(hnr_lu high, int t) {
+#if HNR_L >= 8
+    const uint32_t bits = t % 2 ? 0x80402010 : 0x08040201; /* of the byte that has them, which goes to all four */
+#if HNR_L == 16
+    const hnr_lu word = {0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12};
+#else
+    const hnr_lu word = {0, 4, 8, 12, 0, 4, 8, 12};
+#endif
+    const hnr_lb four = (hnr_lb)((word + (uint32_t)(t / 2)) * 0x01010101u);
+    const hnr_lb all = (hnr_lb)((hnr_lu){0} + bits);
+    return (hnr_lu)((HNR_LOOK_UP((hnr_lb)high, four) & all) == all) & 0x10101010;
+#else
     hnr_lu x = high >> 4 * t & 15;
     return (x & 1) << 4 | (x & 2) << 11 | (x & 4) << 18 | (x & 8) << 25;
+#endif
 }
 HNR_UNPACK(q5_0) {
     HNR_UNUSED;
@@ -85,10 +99,8 @@ HNR_ALWAYS hnr_lu hnr_p_table(hnr_lu x, const uint8_t table[16]) {
         hnr_lu u;
     } t, in = {.u = x};
     for (int i = 0; i < 4 * HNR_L; i++) t.b[i] = table[i & 15];
-#if defined(__AVX512BW__)
-    return (hnr_lu)HNR_X86_LOOK_UP(t.v, in.v);
-#elif defined(__AVX2__)
-    return (hnr_lu)__builtin_ia32_pshufb256(t.v, in.v);
+#if HNR_L >= 8
+    return (hnr_lu)HNR_LOOK_UP(t.v, in.v);
 #else
     for (int i = 0; i < 4 * HNR_L; i++) t.b[i] = table[in.b[i]];
     return t.u;
