@@ -206,12 +206,15 @@ def test_kernels_beyond_the_peak_of_the_table_are_tuned(tmp_path, kind):
     onnx.save(m, tmp_path / "m.onnx")
     np.savez(tmp_path / "samples.npz", x=rng.standard_normal((8, 32, 128)).astype("f4"))
     options = {"int8": ["--precision", "int8", "--data", "samples.npz"], "bf16": ["--precision", "bf16"], None: []}[kind]
-    done = subprocess.run([HONE, "tune", "m.onnx", *options, "--kernels", "contract", "--budget", "6s", "--threads", "1", "--winners", "w.db", "--json", "-q"], cwd=tmp_path,
-                          capture_output=True, text=True, timeout=300, env=with_rates(tmp_path, "1e5", "1e5"))
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    product = next(k for k in said["kernels"] if k["kind"] == "contract")
-    assert product["end"] != "roofline" and (product["candidates"] > 0 or said["elapsed_s"] > 5), product  # or the machine is busy: all time went into compilers
+    for budget in ("6s", "24s", "96s"):  # on a loaded machine all of the first seconds go into compilers
+        done = subprocess.run([HONE, "tune", "m.onnx", *options, "--kernels", "contract", "--budget", budget, "--threads", "1", "--winners", "w.db", "--json",
+                               "-q"], cwd=tmp_path, capture_output=True, text=True, timeout=300, env=with_rates(tmp_path, "1e5", "1e5"))
+        assert done.returncode == 0, done.stderr
+        product = next(k for k in json.loads(done.stdout)["kernels"] if k["kind"] == "contract")
+        assert product["end"] != "roofline", product
+        if product["candidates"]:
+            break
+    assert product["candidates"] > 0, product
     assert not kind or (tmp_path / "m.precision").read_text().count(f"type: {kind}") == 1
 
 
