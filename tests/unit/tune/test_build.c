@@ -208,11 +208,11 @@ static long long noted(const hn_build *b, const char *name) {
 
 enum { N_STREAM = 6, UNDER_WAY = 4 };
 
-/* Two at a time, four under way: the first waits for the second to begin, the third fails. Each leaves when it began
- * and ended. */
+/* Two at a time, four under way: the first waits until the second has noted when it began, the third fails. Each leaves
+ * when it began and ended. */
 static bool stream(hn_builds *s, hn_build b[N_STREAM], long long from[N_STREAM], long long to[N_STREAM],
                    hone_err *err) {
-    static const char *const does[N_STREAM] = {"until test -e ../s1/from; do sleep 0.02; done",
+    static const char *const does[N_STREAM] = {"until test -s ../s1/from; do sleep 0.02; done",
                                                "sleep 0.1",
                                                "date +%s%N > prog; exit 3",
                                                "true",
