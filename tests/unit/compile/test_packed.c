@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { K = 512, FEW = 20, WIDE = 130, MATRICES = 2, MOST = 70, OUTPUTS = 7 };
+enum { K = 512, FEW = 20, WIDE = 130, MATRICES = 2, MOST = 70, OUTPUTS = 8 };
 static int
     N; /* columns of a matrix; WIDE: enough for rows that take several panels at once, and one that is not full */
 
@@ -76,10 +76,12 @@ static char *graph_of(const hn_codec *c) {
                     "%b = packed_dot %all, %q, %d, %i {shape = [m, #], codec = $}\n"
                     "%q2, %d2 = quantize_blocks %x {mode = auto}\n%q3, %d3 = quantize_blocks %x {mode = int8x2}\n"
                     "%g = packed_dot %w, %q2, %d2 {shape = [m, #], codec = $}\n"
+                    "%j = packed_dot %w, %q3, %d3 {shape = [m, #], codec = $}\n"
                     "%h = packed_dot %all, %q3, %d3, %i {shape = [m, #], codec = $}\n"
                   : "%a = packed_dot %w, %x {shape = [m, #], codec = $}\n"
                     "%b = packed_dot %all, %x, %one {shape = [m, #], codec = $}\n"
                     "%g = packed_dot %w, %x {shape = [m, #], codec = $}\n"
+                    "%j = packed_dot %w, %x {shape = [m, #], codec = $}\n"
                     "%h = packed_dot %all, %x, %i {shape = [m, #], codec = $}\n";
     char body[2000], *out = body;
     const char *form[] = {
@@ -100,7 +102,7 @@ static char *graph_of(const hn_codec *c) {
                  "\"one\"\n"
                  "%%w = const {value = %s}\n%%all = const {value = %s}\n%s"
                  "output %%a \"a\"\noutput %%b \"b\"\noutput %%e \"e\"\noutput %%f \"f\"\noutput %%r \"r\"\noutput %%g "
-                 "\"g\"\noutput %%h \"h\"\n",
+                 "\"g\"\noutput %%h \"h\"\noutput %%j \"j\"\n",
                  K, w, all, body) < 0)
         text = NULL;
     free(w);
@@ -116,11 +118,17 @@ typedef struct inputs {
 } inputs;
 static inputs given;
 
+/* Rows of which two words of every block stand out: some of a tile of 16, then all of one. */
+static bool is_full(int i) { return i >= 42 && i < 64; }
+
 static void draw(void) {
     for (int i = 0; i < MOST * K; i++) given.x[i] = (float)((int)(next() % 2001) - 1000) / 500.0f;
     for (int i = 0; i < K; i++) given.x[2 * K + i] = i < 40 ? 0 : given.x[2 * K + i]; /* blocks of zeros */
     for (int i = 0; i < MOST; i += 3) /* some elements stand out; some, so far that two bytes do not reach down */
-        for (int k = 0; k < 4; k++) given.x[i * K + (i * 37 + k * 131) % K] *= k == 3 && i % 2 ? 3000.0f : 40.0f;
+        for (int k = 0; k < 4 && !is_full(i); k++)
+            given.x[i * K + (i * 37 + k * 131) % K] *= k == 3 && i % 2 ? 3000.0f : 40.0f;
+    for (int i = 0; i < MOST; i++)
+        for (int k = 0; k < K && is_full(i); k += 32) given.x[i * K + k + 3] = 80, given.x[i * K + k + 17] = -80;
     for (int i = 0; i < MOST; i++) given.i[i] = (int64_t)(next() % MATRICES) - (i % 5 == 0 ? MATRICES : 0) * (i % 2);
     given.one = 1;
 }
