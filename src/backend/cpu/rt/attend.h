@@ -175,8 +175,7 @@ typedef struct hnr_attend_item {
      * row of scores has `step` floats a block, `stride` in all; where the block's begin. */
     int64_t most, blocks, ats[HNR_ATTEND_SPAN], span_from, step, stride, column;
     int64_t ahead, next[HNR_ATTEND_SPAN]; /* the next span's blocks */
-    /* Where keys and values are read in the pool: how far from them those lie that are asked for meanwhile. */
-    int64_t k_ahead, v_ahead;
+    int64_t ahead_by; /* how many elements behind the block's keys, and values, those of the next span's lie */
 } hnr_attend_item;
 
 HNR int64_t hnr_attend_wide(int64_t size) { return (size + 15) / 16 * 16; }
@@ -211,7 +210,7 @@ HNR_ALWAYS void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, cons
     HNR_UNROLL for (int i = 0; i < R; i++) HNR_UNROLL for (int c = 0; c < C; c++) sum[i][c] = hnr_a16_all(0);
     for (int64_t d = 0; d < t->j->size; d++, at += t->k_step) {
         hnr_a16 x[HNR_SCORE_KEYS];
-        if (as != HNR_ATTEND_F32) hnr_attend_ask_one(t->k, as, at + t->k_ahead);
+        if (as != HNR_ATTEND_F32) hnr_attend_ask_one(t->k, as, at + t->ahead_by);
         HNR_UNROLL for (int c = 0; c < C; c++) x[c] = hnr_attend_get16(t->k, as, at + 16 * c);
         HNR_UNROLL for (int i = 0; i < R; i++) {
             hnr_a16 a = hnr_a16_all(q[i * t->wide + d]);
@@ -315,7 +314,7 @@ HNR_ALWAYS void hnr_attend_mix(hnr_attend_item *t, int64_t r, int64_t d, const i
     }
     for (int64_t k = 0; k < n; k++) {
         hnr_a16 y[HNR_MIX_FEW_WIDE];
-        if (as != HNR_ATTEND_F32) hnr_attend_ask_one(t->v, as, t->v_at + d + k * t->v_step + t->v_ahead);
+        if (as != HNR_ATTEND_F32) hnr_attend_ask_one(t->v, as, t->v_at + d + k * t->v_step + t->ahead_by);
         HNR_UNROLL for (int c = 0; c < C; c++) y[c] = hnr_attend_get16(t->v, as, t->v_at + d + k * t->v_step + 16 * c);
         HNR_UNROLL for (int i = 0; i < R; i++) {
             hnr_a16 e = hnr_a16_all(x[i * step + k]);
@@ -368,12 +367,22 @@ HNR_ALWAYS void hnr_attend_bring_values(hnr_attend_item *t, const int type) {
     const int64_t from = (t->at * j->kv_heads + t->kv) * size;
     for (int64_t k = 0; k < n; k++) hnr_attend_widen(t->values + k * t->wide, j->values, type, from + k * step, size);
 }
-/* Where the block's keys and values are read: in the pool, by few rows; many share what is widened once. Whether that
- * is the pool. */
+/* Whether the block's keys, or values, are read where they lie in the pool: by few rows; many share what is widened
+ * once. */
+HNR_ALWAYS int hnr_attend_as_it_is(const hnr_attend_item *t, const int type) {
+    return type == HNR_ATTEND_F32 || t->n <= t->j->few;
+}
+HNR_ALWAYS int hnr_attend_reads_k(const hnr_attend_item *t, const int type) {
+    return t->j->block % 16 == 0 && hnr_attend_as_it_is(t, type);
+}
+HNR_ALWAYS int hnr_attend_reads_v(const hnr_attend_item *t, const int type) {
+    return t->wide == t->j->size && hnr_attend_as_it_is(t, type);
+}
+/* Finds or brings them; whether that is the pool. */
 HNR_ALWAYS int hnr_attend_bring_k(hnr_attend_item *t, const int type) {
     const hnr_attend *j = t->j;
     t->k = t->keys, t->k_step = t->step, t->k_at = 0;
-    if (j->block % 16 || (type != HNR_ATTEND_F32 && t->n > j->few)) {
+    if (!hnr_attend_reads_k(t, type)) {
         hnr_attend_bring_keys(t, type);
         return 0;
     }
@@ -383,7 +392,7 @@ HNR_ALWAYS int hnr_attend_bring_k(hnr_attend_item *t, const int type) {
 HNR_ALWAYS int hnr_attend_bring_v(hnr_attend_item *t, const int type) {
     const hnr_attend *j = t->j;
     t->v = t->values, t->v_step = t->wide, t->v_at = 0;
-    if (t->wide != j->size || (type != HNR_ATTEND_F32 && t->n > j->few)) {
+    if (!hnr_attend_reads_v(t, type)) {
         hnr_attend_bring_values(t, type);
         return 0;
     }
@@ -393,7 +402,8 @@ HNR_ALWAYS int hnr_attend_bring_v(hnr_attend_item *t, const int type) {
 
 /* Block i of the span becomes the one to work on. */
 HNR_ALWAYS void hnr_attend_block(hnr_attend_item *t, int64_t i, int64_t last) {
-    const int64_t block = t->j->block;
+    const int64_t block = t->j->block, next = t->j->touch == 2 && i < t->ahead ? t->next[i] * block : t->ats[i];
+    t->ahead_by = (next - t->ats[i]) * t->j->kv_heads * t->j->size;
     t->at = t->ats[i], t->from = t->span_from + i * block, t->column = i * t->step;
     t->until = t->from + block - 1 < last ? t->from + block - 1 : last;
 }
@@ -417,14 +427,9 @@ HNR_ALWAYS void hnr_attend_ask(const hnr_attend_item *t, int64_t at, const int t
     for (int64_t r = 0; r < j->block; r++, v += j->kv_heads * one)
         for (int64_t b = 0; b < one; b += 64) __builtin_prefetch(v + b, 0, 2);
 }
-/* Few rows ask for a line whenever they read one: all lines of a block at once wait for each other. */
-HNR_ALWAYS void hnr_attend_ask_meanwhile(hnr_attend_item *t, int64_t i) {
-    const hnr_attend *j = t->j;
-    const int64_t blocks = j->touch == 2 && i < t->ahead ? t->next[i] - t->ats[i] / j->block : 0;
-    t->k_ahead = t->v_ahead = blocks * j->block * j->kv_heads * j->size;
-}
-HNR_ALWAYS int hnr_attend_few(const hnr_attend_item *t, const int type) {
-    return type != HNR_ATTEND_F32 && t->n <= t->j->few && t->j->block % 16 == 0 && t->wide == t->j->size;
+/* Do rows ask for a line whenever they read one? All lines of a block at once wait for each other. */
+HNR_ALWAYS int hnr_attend_asks_meanwhile(const hnr_attend_item *t, const int type) {
+    return type != HNR_ATTEND_F32 && hnr_attend_reads_k(t, type) && hnr_attend_reads_v(t, type);
 }
 /* Functions of their own: as parts of one large one they took gcc six times as long. */
 #define HNR_ATTEND_AS(TYPE)                                                                                            \
@@ -447,9 +452,7 @@ HNR_ATTEND_AS(I8)
 HNR_ALWAYS void hnr_attend_span_head(hnr_attend_item *t, int64_t last, const int type) {
     for (int64_t i = 0; i < t->blocks; i++) {
         hnr_attend_block(t, i, last);
-        if (hnr_attend_few(t, type))
-            hnr_attend_ask_meanwhile(t, i);
-        else if (t->j->touch == 2 && i < t->ahead)
+        if (t->j->touch == 2 && i < t->ahead && !hnr_attend_asks_meanwhile(t, type))
             hnr_attend_ask(t, t->next[i], type);
         hnr_attend_scales(t);
         if (hnr_attend_bring_k(t, type))
@@ -460,7 +463,6 @@ HNR_ALWAYS void hnr_attend_span_head(hnr_attend_item *t, int64_t last, const int
     hnr_attend_exponentials(t);
     for (int64_t i = 0; i < t->blocks; i++) {
         hnr_attend_block(t, i, last);
-        if (hnr_attend_few(t, type)) hnr_attend_ask_meanwhile(t, i);
         if (hnr_attend_bring_v(t, type))
             HNR_ATTEND_CALL(mix, type);
         else

@@ -68,20 +68,6 @@ HNR_ALWAYS void hnr_p_put_32(int8_t *q, const hnr_li x[32 / HNR_L]) {
 #endif
 }
 
-/* A block of 32: the largest absolute value is 127. */
-HNR_ALWAYS void hnr_quantize_32(const float *x, int8_t *q, float *d) {
-    enum { N = 32 / HNR_L };
-    hnr_li most = {0};
-    HNR_UNROLL for (int i = 0; i < N; i++) most = hnr_p_larger(most, hnr_p_size(x + i * HNR_L));
-    float largest = hnr_p_as_float(hnr_p_of_words(hnr_p_words(most))[0]);
-    float by = largest > 0 ? 127.0f / largest : 0;
-    if (!(by < __builtin_inff())) by = 0;
-    *d = by > 0 ? largest / 127.0f : 0;
-    hnr_li whole[N];
-    HNR_UNROLL for (int i = 0; i < N; i++) whole[i] = hnr_p_round(x + i * HNR_L, by);
-    hnr_p_put_32(q, whole);
-}
-
 /* The largest absolute values of HNR_L blocks, and of one. */
 HNR_ALWAYS hnr_li hnr_p_tops(const float *x) {
     hnr_li top[HNR_L];
@@ -98,6 +84,24 @@ HNR_ALWAYS hnr_li hnr_p_top(const float *x) {
     HNR_UNROLL for (int k = HNR_L; k < 32; k += HNR_L) top = hnr_p_larger(top, hnr_p_size(x + k));
     return hnr_p_of_words(hnr_p_words(top));
 }
+/* What numbers of which `unit` becomes 127 are multiplied with; 0 with infinities, NaN, and where it would be infinite.
+ * d: the block's scale. */
+HNR_ALWAYS float hnr_p_scale(float unit, float *d) {
+    float by = unit > 0 ? 127.0f / unit : 0;
+    if (!(by < __builtin_inff())) by = 0;
+    *d = by > 0 ? unit / 127.0f : 0;
+    return by;
+}
+
+/* A block of 32: the largest absolute value is 127. */
+HNR_ALWAYS void hnr_quantize_32(const float *x, int8_t *q, float *d) {
+    enum { N = 32 / HNR_L };
+    const float by = hnr_p_scale(hnr_p_as_float(hnr_p_top(x)[0]), d);
+    hnr_li whole[N];
+    HNR_UNROLL for (int i = 0; i < N; i++) whole[i] = hnr_p_round(x + i * HNR_L, by);
+    hnr_p_put_32(q, whole);
+}
+
 /* Of each block into top; gives the largest of all. */
 HNR_ALWAYS float hnr_p_row_top(const float *x, int64_t blocks, float *top) {
     hnr_li all = {0};
@@ -147,9 +151,7 @@ HNR void hnr_quantize_row(const float *x, int64_t blocks, int always, int8_t *q,
             high = most >= 2 * rest;
             if (high) unit = most / 128.0f > rest ? most / 128.0f : rest;
         }
-        float by = unit > 0 ? 127.0f / unit : 0;
-        if (!(by < __builtin_inff())) by = 0;
-        d[b] = by > 0 ? unit / 127.0f : 0;
+        const float by = hnr_p_scale(unit, d + b);
         HNR_UNROLL for (int i = 0; i < N; i++) v[i] = hnr_p_round(x + i * HNR_L, by), up[i] = (hnr_li){0};
         if (high) HNR_UNROLL for (int i = 0; i < N; i++) {
                 up[i] = ((v[i] + 64) >> 7) & apart[i];
