@@ -94,6 +94,11 @@ static void put_row(const cli *c, cli_table *t, const hone_tune_model_kernel *k)
     if (k->winner) cli_table_ink(t, CLI_GREEN);
 }
 
+/* Proven, at one of what was compared; else it merely may be. */
+static bool was_slower(const hone_tune_model_result *m) {
+    return m->gain.hi < 1 || m->gain_all.hi < 1 || m->gain_also.hi < 1; /* of what was not compared it is NaN */
+}
+
 void cli_tune_put_text(const cli *c, const hone_tune_model_result *m) {
     static const char *const heads[] = {"kernel", "kind",       "calls",  "share", "default", "tuned",
                                         "gain",   "candidates", "search", "shape", "schedule"};
@@ -117,7 +122,10 @@ void cli_tune_put_text(const cli *c, const hone_tune_model_result *m) {
     if (!isnan(m->gain_all.mid))
         printf("          %s on %u threads\n", gain_text(c, &m->gain_all, g, sizeof g), m->n_threads);
     if (!isnan(m->gain_also.mid)) printf("          %s at the other sizes\n", gain_text(c, &m->gain_also, g, sizeof g));
-    if (m->dropped) printf("          that is slower: its winners were taken out again\n");
+    if (m->dropped)
+        printf(was_slower(m) ? "          that is slower: its winners were taken out again\n"
+                             : "          it may be slower: its winners were taken out again; run it again with "
+                               "nothing beside it\n");
     printf("search    %zu candidates", m->n_candidates);
     if (!isnan(m->rate)) printf(", %.1f per second", m->rate);
     printf("; %s in all\n", cli_text_duration(m->elapsed_s, t));
