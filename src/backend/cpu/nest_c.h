@@ -146,13 +146,23 @@ void hn_c_pair(hn_c *c, hn_str *operand, hn_pairs which, bool vector);
 
 /* nest_c_round.c: of a vector of floats, the function beside the kernel (c->folds); false: it has none. */
 bool hn_c_round(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a); /* floor, ceil, round, trunc, sign */
+/* Likewise for the least or the greatest of a vector of f32 and a number that is no NaN: NaN stays. */
+bool hn_c_bound(hn_c *c, hn_str *out, const hn_scalar *x, const char *const a[3]);
 /* Likewise for functions of two vectors: rem, mod. */
 bool hn_c_remainder(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b);
 void hn_c_wrap(hn_c *c, hn_str *out, const char *index, const char *size); /* a vector of indices; hnr_index of each */
 bool hn_c_to_int(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, const char *a); /* a cast */
+/* Opens the guard of function `name` for t in c->folds; false: it is written already. */
+bool hn_c_opens(hn_c *c, const char *name, hone_dtype t);
+void hn_c_need_any(hn_c *c); /* hnk_any_x<width>: is any lane of a mask set? */
 /* v, a cast of floats to integers of few bits, before it was narrowed: as i32. gcc takes the lanes one by one where
  * narrowing and widening follow each other. False: v is none. */
 bool hn_c_clipped(hn_c *c, hn_str *out, hn_sv v);
+
+/* nest_c_divide.c: vector `a` divided by x's second operand; false: that is no number, or a division is as fast. */
+bool hn_c_quotient(hn_c *c, hn_str *out, const hn_scalar *x, const char *a);
+/* RN(x*high + RN(x*low)) is x / by for every f32 x for which x*low is zero or a normal number. False: it is not. */
+bool hn_c_divisor(float by, float *high, float *low);
 
 /* nest_c_types.c: types, and functions on vectors, guarded so that they may be repeated in one file */
 void hn_c_prelude(hn_str *out, int width, uint32_t math);
@@ -174,7 +184,8 @@ typedef enum hn_c_builtin {
     HN_C_MIN,
     HN_C_MAX,
     HN_C_UNDER,
-    HN_C_OVER
+    HN_C_OVER,
+    HN_C_NEAR_ZERO
 } hn_c_builtin;
 unsigned hn_c_builtins(hn_str *out, hn_c_builtin f, int width, hone_dtype t, const char *directive);
 /* Opens the guard of a function in c->folds; the caller writes it, and #endif. False: it is there already. */

@@ -267,6 +267,7 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
         hn_str_addf(out, "hnk_mask_%s_x%d(%s != %s)", source, c->width, a[0], a[0]);
         return true;
     }
+    if ((x->op == HN_OP_MIN || x->op == HN_OP_MAX) && hn_c_bound(c, out, x, a)) return true;
     if (x->op == HN_OP_MIN || x->op == HN_OP_MAX || x->op == HN_OP_ABS) {
         hn_c_fold(c, out, x->op, t, a[0], a[1] ? a[1] : "", true);
         return true;
@@ -279,7 +280,7 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
     }
     if (x->op == HN_OP_SQRT && is_float) return hn_str_addf(out, "hnk_sqrt_%s_x%d(%s)", name, c->width, a[0]), true;
     if (x->op == HN_OP_POW && small_power(c, out, x, a[0])) return true;
-    if (x->op == HN_OP_DIV && divides_part(c, out, x, a[0])) return true;
+    if (x->op == HN_OP_DIV && (divides_part(c, out, x, a[0]) || hn_c_quotient(c, out, x, a[0]))) return true;
     if (x->bytes) {
         char none[32];
         snprintf(none, sizeof none, "(hnk_i32_x%d){0}", c->width);

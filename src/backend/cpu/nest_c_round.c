@@ -74,18 +74,19 @@ static const char mod_text[] =
     "    return (hnk_$_x@)((none & sign & (hnk_#_x@)y) | (~none & (hnk_#_x@)m));\n"
     "}\n";
 
-/* Opens the guard of function `name` for t; false: it is written already. */
-static bool opens(hn_c *c, const char *name, hone_dtype t) {
+bool hn_c_opens(hn_c *c, const char *name, hone_dtype t) {
     char guard[64];
     snprintf(guard, sizeof guard, "HNK_HAS_%s_%s_X%d", name, hn_c_lane(t), c->width);
     return hn_c_once(c, guard);
 }
 
 static void need(hn_c *c, const char *name, const char *text, hone_dtype t) {
-    if (!opens(c, name, t)) return;
+    if (!hn_c_opens(c, name, t)) return;
     hn_c_template(c->folds, text, c->width, t);
     hn_str_add(c->folds, "#endif\n");
 }
+
+void hn_c_need_any(hn_c *c) { need(c, "any", any_text, HONE_I32); }
 
 typedef struct rounding {
     hn_op op;
@@ -101,7 +102,7 @@ static void need_rounding(hn_c *c, const rounding *r, hone_dtype t) {
     const char *name = hn_c_lane(t);
     int w = c->width;
     if (r->op != HN_OP_ROUND) need_rounding(c, roundings, t);
-    if (!opens(c, r->name, t)) return;
+    if (!hn_c_opens(c, r->name, t)) return;
     hn_str_addf(c->folds, "HNR hnk_%s_x%d hnk_%s_%s_x%d(hnk_%s_x%d x) {\n", name, w, r->name, name, w, name, w);
     hn_str_addf(c->folds, "#ifdef __clang__\n    return __builtin_elementwise_%s(x);\n",
                 r->op == HN_OP_ROUND ? "roundeven" : r->name);
@@ -133,7 +134,7 @@ static bool is_clip_narrow(const hn_scalar *x, hone_dtype from) {
  * MAXPS and MINPS); clang finds them in the plain text. */
 static void need_bound(hn_c *c, const char *name, hn_c_builtin f, char than) {
     int w = c->width;
-    if (!opens(c, name, HONE_F32)) return;
+    if (!hn_c_opens(c, name, HONE_F32)) return;
     hn_str_addf(c->folds, "HNR hnk_f32_x%d hnk_%s_f32_x%d(hnk_f32_x%d a, hnk_f32_x%d b) {\n", w, name, w, w, w);
     bool has = hn_c_builtins(c->folds, f, w, HONE_F32, "#if") > 0;
     if (has) hn_str_add(c->folds, "#else\n");
@@ -142,22 +143,36 @@ static void need_bound(hn_c *c, const char *name, hn_c_builtin f, char than) {
     hn_str_add(c->folds, has ? "#endif\n}\n#endif\n" : "}\n#endif\n");
 }
 
+static void need_bounds(hn_c *c) {
+    need_bound(c, "over", HN_C_OVER, '>');
+    need_bound(c, "under", HN_C_UNDER, '<');
+}
+
 /* Integers of few bits, saturating: within their range before the conversion; NaN is 0, which is the lower bound where
  * there is no sign. Not narrowed yet. */
 static void clip_narrow(hn_c *c, hn_str *out, hone_dtype to, const char *a) {
     const hn_dtype_info *t = hn_dtype_of(to);
     const bool has_sign = t->cls == HN_CLASS_INT;
     int w = c->width, top = (1 << (has_sign ? t->bits - 1 : t->bits)) - 1;
-    need_bound(c, "over", HN_C_OVER, '>');
-    need_bound(c, "under", HN_C_UNDER, '<');
+    need_bounds(c);
     hn_str_addf(out, "hnk_within_%s_x%d(%s)", t->text, w, a);
-    if (!opens(c, "within", to)) return;
+    if (!hn_c_opens(c, "within", to)) return;
     hn_str_addf(c->folds, "HNR hnk_i32_x%d hnk_within_%s_x%d(hnk_f32_x%d x) {\n", w, t->text, w, w);
     if (has_sign) hn_str_addf(c->folds, "    const hnk_i32_x%d number = x == x;\n", w);
     hn_str_addf(c->folds, "    x = hnk_under_f32_x%d(hnk_over_f32_x%d(x, hnk_dup_f32_x%d(%d)), hnk_dup_f32_x%d(%d));\n",
                 w, w, w, has_sign ? -top - 1 : 0, w, top);
     if (has_sign) hn_str_addf(c->folds, "    x = (hnk_f32_x%d)((hnk_i32_x%d)x & number);\n", w, w);
     hn_str_addf(c->folds, "    return __builtin_convertvector(x, hnk_i32_x%d);\n}\n#endif\n", w);
+}
+
+bool hn_c_bound(hn_c *c, hn_str *out, const hn_scalar *x, const char *const a[3]) {
+    const hn_scalar *first = &c->n->sv[x->arg[0]], *second = &c->n->sv[x->arg[1]];
+    bool max = x->op == HN_OP_MAX, is_first = first->kind == HN_SV_CONST;
+    double bound = is_first ? first->f : second->f;
+    if (x->dtype != HONE_F32 || (!is_first && second->kind != HN_SV_CONST) || bound != bound) return false;
+    need_bounds(c);
+    hn_str_addf(out, "hnk_%s_f32_x%d(%s, %s)", max ? "over" : "under", c->width, a[!is_first], a[is_first]);
+    return true;
 }
 
 bool hn_c_clipped(hn_c *c, hn_str *out, hn_sv v) {
@@ -172,7 +187,7 @@ bool hn_c_clipped(hn_c *c, hn_str *out, hn_sv v) {
 
 bool hn_c_remainder(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b) {
     if ((op != HN_OP_REM && op != HN_OP_MOD) || !c->fma) return false;
-    need(c, "any", any_text, HONE_I32);
+    hn_c_need_any(c);
     need(c, "rem", rem_text, t);
     if (op == HN_OP_MOD) need(c, "mod", mod_text, t);
     hn_str_addf(out, "hnk_%s_%s_x%d(%s, %s)", op == HN_OP_MOD ? "mod" : "rem", hn_c_lane(t), c->width, a, b);
@@ -187,7 +202,7 @@ static const char index_text[] = "HNR hnk_i64_x@ hnk_index_x@(const int64_t *s, 
                                  "    return i;\n"
                                  "}\n";
 void hn_c_wrap(hn_c *c, hn_str *out, const char *index, const char *size) {
-    need(c, "any", any_text, HONE_I32);
+    hn_c_need_any(c);
     need(c, "index", index_text, HONE_I64);
     hn_str_addf(out, "hnk_index_x%d(s, %s, %s)", c->width, index, size);
 }
@@ -208,8 +223,8 @@ bool hn_c_to_int(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, cons
         return true;
     }
     hn_str_addf(out, "hnk_%s_%s_x%d(%s)", how, name, w, a);
-    need(c, "any", any_text, HONE_I32);
-    if (opens(c, how, x->dtype)) {
+    hn_c_need_any(c);
+    if (hn_c_opens(c, how, x->dtype)) {
         hn_str_addf(c->folds, "HNR hnk_%s_x%d hnk_%s_%s_x%d(hnk_f32_x%d x) {\n", name, w, how, name, w, w);
         hn_str_addf(c->folds, "    hnk_%s_x%d y;\n    if (!hnk_any_x%d(~((x >= -0x1p31f) & (x < 0x1p31f)))) {\n", name,
                     w, w);
