@@ -381,10 +381,11 @@ static int64_t rows_in(const hn_nest *n, hn_st row, int64_t rows) {
  * ones. */
 static bool tile_any(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     hn_st inner, tail = 0;
+    int64_t narrow = rows / 3;
     rows = rows_in(n, row, rows);
     if (rows < 2) return true;
     if (!length(n, row) && hn_loop_overlap(n, row, rows, 1, hn_ix_int(n, 0), &inner, &tail, NULL, NULL))
-        return hn_loop_unroll(n, inner, why);
+        return hn_loop_unroll(n, inner, why) && (!tail || narrow < 2 || tile_any(n, tail, narrow, why));
     if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
     return !tail || tile_any(n, tail, rows / 2, why);
 }

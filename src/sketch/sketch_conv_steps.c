@@ -18,6 +18,7 @@ typedef struct walk {
     hn_ix *zero; /* by variable: 0 for lanes */
     uint32_t n_zero;
     hn_var row; /* the tile's columns of the image; 0: not in a tile, or there is one */
+    int64_t sums; /* of the tile, next to each other */
     bool in_tile;
 } walk;
 
@@ -91,8 +92,15 @@ static void prefetch_share(hn_nest *n, hn_st loop, int64_t steps, const share *x
     hn_loop_prefetch(n, loop, 1, x->buf, x->at, lines, all / lines, NULL);
 }
 
+/* Sums of few rows wait for the addition before: several of each, in turns, which are added up behind the loop. */
+static bool in_turns(hn_nest *n, hn_st loop, const walk *w) {
+    int64_t turns = HN_CONV_CHAINS / w->sums;
+    return turns > 1 && length(n, loop) >= 4 * turns && hn_loop_rfactor(n, loop, 1, turns, NULL);
+}
+
 static void finish(hn_nest *n, hn_st loop, const walk *w) {
     int64_t e = length(n, loop), steps = e > 0 && e < w->steps ? e : w->steps;
+    if (in_turns(n, loop, w)) return;
     hn_st inner = 0, tail = 0;
     share weights = {0}, lines = {0};
     bool block = weights_of(n, loop, w, &weights), item = lines_of(n, loop, w, &lines);
@@ -117,6 +125,7 @@ static void finish_all(hn_nest *n, hn_st first, walk w) {
         if (n->st[id].loop == HN_UNROLL || n->st[id].loop == HN_VECTOR) {
             if (!w.in_tile && n->st[id].loop == HN_UNROLL) in.row = n->st[id].var;
             in.in_tile = true;
+            if (n->st[id].loop == HN_UNROLL) in.sums *= length(n, id);
             w.zero[n->st[id].var] = hn_ix_int(n, 0);
         }
         while (w.in_tile && is_pair(n, id) && hn_loop_collapse(n, id, NULL)) continue;
@@ -128,6 +137,6 @@ static void finish_all(hn_nest *n, hn_st first, walk w) {
 }
 
 void hn_conv_finish(hn_nest *n, int64_t steps, const hn_conv_next *next) {
-    walk w = {.next = next, .steps = steps, .n_zero = n->n_var, .zero = HN_NEW_N(n->a, hn_ix, n->n_var)};
+    walk w = {.next = next, .steps = steps, .sums = 1, .n_zero = n->n_var, .zero = HN_NEW_N(n->a, hn_ix, n->n_var)};
     if (w.zero) finish_all(n, n->first, w);
 }

@@ -1,4 +1,4 @@
-/* Passes shapes, batchnorm, transpose, attention. */
+/* Passes shapes, subnormal, batchnorm, transpose, attention. */
 #include "pass_text.h"
 
 #define IMAGE "input %0 : f32[1, 2, 6, 6] \"x\"\n"
@@ -26,6 +26,25 @@ static const pass_case cases[] = {
     {"shapes/unknown_bind_stays", "shapes",
      "symbol s in 0..\ninput %0 : i64[1] \"k\"\nbind %0 {defines = [s]}\n%1 = const {value = f32[] (0x1p+0)}\n"
      "%2 = broadcast %1 {shape = [s], map = []} : f32[s]\noutput %2 \"y\"\n",
+     NULL},
+    {"subnormal/of_a_conv_become_zero", "subnormal dce",
+     IMAGE "%1 = const {value = f32[2, 2, 1, 1] (0x1p+0, 0x1p-127, -0x1p-149, 0x1p-126)}\n%2 = " CONV_OUT
+           "output %2 \"y\"\n",
+     IMAGE "%1 = const {value = f32[2, 2, 1, 1] (0x1p+0, 0x0p+0, 0x0p+0, 0x1p-126)}\n%2 = " CONV_OUT
+           "output %2 \"y\"\n"},
+    {"subnormal/of_a_product_become_zero_and_its_scale_goes_in", "subnormal batchnorm dce",
+     "input %0 : f32[3, 2] \"x\"\n%1 = const {value = f32[2, 2] (0x1p-140, 0x1p+1, 0x1.8p+1, 0x1p+2)}\n"
+     "%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\n%3 = const {value = f32[] "
+     "(0x1p+1)}\n%4 = broadcast %3 {shape = [3, 2], map = []}\n%5 = mul %2, %4\noutput %5 \"y\"\n",
+     "input %0 : f32[3, 2] \"x\"\n%1 = const {value = f32[2, 2] (0x0p+0, 0x1p+2, 0x1.8p+2, 0x1p+3)}\n"
+     "%2 = contract %0, %1 {dtype = f32, lhs = [0, 1], rhs = [1, 2], out = [0, 2]} : f32[3, 2]\noutput %2 \"y\"\n"},
+    {"subnormal/none_is_large_and_all_stay", "subnormal",
+     IMAGE "%1 = const {value = f32[2, 2, 1, 1] (0x1p-101, 0x1p-127, 0x1p-149, 0x1p-126)}\n%2 = " CONV_OUT
+           "output %2 \"y\"\n",
+     NULL},
+    {"subnormal/what_is_added_stays", "subnormal",
+     "input %0 : f32[2] \"x\"\n%1 = const {value = f32[2] (0x1p+0, 0x1p-127)}\n%2 = add %0, %1 : f32[2]\noutput %2 "
+     "\"y\"\n",
      NULL},
     {"batchnorm/scale_into_conv", "batchnorm dce",
      IMAGE WEIGHTS "%2 = " CONV "\n%3 = const {value = f32[2] (0x1p+1, 0x1p-1)}\n%4 = " CHANNELS(
