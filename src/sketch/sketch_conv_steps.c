@@ -17,7 +17,7 @@ typedef struct walk {
     int64_t steps;
     hn_ix *zero; /* by variable: 0 for lanes */
     uint32_t n_zero;
-    hn_var row; /* the tile's columns of the image; 0: not in a tile, or there is one */
+    hn_var row;   /* the tile's columns of the image; 0: not in a tile, or there is one */
     int64_t sums; /* of the tile, next to each other */
     bool in_tile;
 } walk;
