@@ -264,8 +264,9 @@ static bool loop(hn_c *c, const hn_stmt *s) {
     if (hn_c_ix_mask(c, e)) return refuse(c, "lanes with loops of different lengths");
     hn_c_ix(c, &extent, e, "0");
     unsigned bases = c->n_base;
-    bool tile = accumulates(c, s->body), around = c->tile;
-    c->tile = tile;
+    bool tile = accumulates(c, s->body);
+    hn_var around = c->tile;
+    c->tile = tile ? s->var : 0;
     if (tile) {
         hn_c_line(c, "{");
         c->indent++;
@@ -304,7 +305,10 @@ static bool list(hn_c *c, hn_st first) {
         if (s->n_guard) return refuse(c, "a store under conditions");
         switch (s->kind) {
         case HN_ST_LOOP: fine = loop(c, s); break;
-        case HN_ST_LET: hn_c_let(c, s->value); break;
+        case HN_ST_LET:
+            if (c->tile) hn_c_keep_apart(c, first, id);
+            hn_c_let(c, c->n->st[id].value);
+            break;
         case HN_ST_BARRIER:
         case HN_ST_COPY:
         case HN_ST_COMMIT:

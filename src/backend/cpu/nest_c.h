@@ -47,8 +47,8 @@ typedef struct hn_c {
     uint32_t math;   /* files of functions that occur (nest_c_math.c) */
     int vector_b;    /* of a vector register; 0: none */
     bool fma, relaxed;
-    bool calls; /* functions such as exp follow reductions */
-    bool tile;  /* the loop being written is the reduction of a register tile */
+    bool calls;  /* functions such as exp follow reductions */
+    hn_var tile; /* of the loop being written, if that is the reduction of a register tile; else 0 */
     int indent;
     hn_lane lane[HN_LANES_MAX];
     int n_lane;
@@ -84,6 +84,8 @@ void hn_c_bases(hn_c *c, const hn_stmt *loop);
 void hn_c_access(hn_c *c, hn_str *out, hn_buf b, hn_ix at, const char *lane);
 /* Its address, likewise, computed in integers: the element need not be there. */
 void hn_c_address(hn_c *c, hn_str *out, hn_buf b, hn_ix at);
+/* From here on the compiler does not know where the pointer that serves buf[at] points. */
+void hn_c_forget(hn_c *c, hn_buf b, hn_ix at);
 void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const char *lane);
 /* 1: all hold in the lanes being written, 0: one does not, -1: that is known at run time alone. */
 int hn_c_known_guards(hn_c *c, uint32_t n, const hn_ix *guard);
@@ -91,6 +93,10 @@ bool hn_c_constant(hn_c *c, hn_ix i, int64_t *value); /* with unroll lanes in pl
 bool hn_c_step(hn_c *c, hn_ix i, int64_t *step);      /* the stride in the vector loop's variable, if it is a number */
 bool hn_c_unit_stride(hn_c *c, hn_ix i);              /* it is 1 */
 int hn_c_vector_lane(const hn_c *c);                  /* place of the vector loop in lane[], or -1 */
+
+/* nest_c_shared.c: of a register tile's reduction */
+/* Before statement `let` of the list `first`: what it reads is kept apart from what other lanes read. */
+void hn_c_keep_apart(hn_c *c, hn_st first, hn_st let);
 
 /* nest_c_late.c */
 /* Finds the constants that statements behind a reduction in vectors need. */

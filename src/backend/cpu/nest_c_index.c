@@ -280,6 +280,11 @@ static const hn_c_base *relative(hn_c *c, hn_buf b, hn_ix *at) {
     return found;
 }
 
+void hn_c_forget(hn_c *c, hn_buf b, hn_ix at) {
+    const hn_c_base *base = relative(c, b, &at);
+    if (base) hn_c_line(c, "__asm__(\"\" : \"+r\"(b%u));", base->id);
+}
+
 static void pointer(const hn_c *c, hn_str *out, hn_buf b, const hn_c_base *base) {
     if (base)
         hn_str_addf(out, "b%u", base->id);
