@@ -1,6 +1,6 @@
 /* Golden texts: what the CPU backend prints of a few kernels, letter by letter. A depthwise convolution of bytes widens
- * each byte in registers, by one instruction where there is one, and adds up in floats, without an intermediate image. Where windows of
- * neighbouring columns share elements, compilers do not learn of it.
+ * each byte in registers, by one instruction where there is one, and adds up in floats, without an intermediate image.
+ * Where windows of neighbouring columns share elements, compilers do not learn of it.
  */
 #include "backend/cpu/cpu.h"
 #include "base/str.h"
