@@ -220,9 +220,21 @@ static void split(hn_nest *n, hn_ix i, hn_dim by, hn_ix *quotient, hn_ix *rest) 
     *rest = intern(n, &r);
 }
 
+/* The atom that i is, or NULL. */
+static const hn_atom *lone(const hn_nest *n, hn_ix i) {
+    const hn_linear *l = &n->ix[i];
+    int64_t offset, coef;
+    if (l->n != 1 || !hn_dim_is_int(n->dims, l->offset, &offset) || offset) return NULL;
+    return hn_dim_is_int(n->dims, l->term[0].coef, &coef) && coef == 1 ? &n->atom[l->term[0].atom] : NULL;
+}
+
+/* Is 0 <= i < by? A quotient by d is where its dividend is below by*d: bounds do not tell, as d may be 0 for all they
+ * know, but where there is an index there is no such d. */
 static bool within(hn_nest *n, hn_ix i, hn_dim by) {
+    const hn_atom *x = lone(n, i);
     hn_dim high = hn_ix_high(n, i);
-    return high && hn_ix_never_negative(n, i) && hn_dim_below(n->dims, high, by);
+    if (high && hn_ix_never_negative(n, i) && hn_dim_below(n->dims, high, by)) return true;
+    return x && x->kind == HN_AT_DIV && within(n, x->a, hn_dim_mul(n->dims, x->by, by));
 }
 
 static int64_t common(int64_t a, int64_t b) {
