@@ -76,8 +76,11 @@ static bool can_turn(const hn_rewriter *r, hn_val v, const int64_t *perm) {
     const hn_node *n = hn_def(r->g, v);
     if (!n) return false;
     if (n->op == HN_OP_BROADCAST) return turned_map(r, n, perm, &to);
+    if (n->op == HN_OP_CONTRACT) return r->arg && hn_used_once(r, v); /* it writes its result in any order */
     return n->op == HN_OP_CONST || is_transpose_by(r, v, perm);
 }
+
+static hn_val turned_contraction(hn_rewriter *r, const hn_node *n, const int64_t *back);
 
 static hn_val turned(hn_rewriter *r, hn_val v, const int64_t *perm) {
     const hn_node n = *hn_def(r->g, v);
@@ -88,6 +91,7 @@ static hn_val turned(hn_rewriter *r, hn_val v, const int64_t *perm) {
     if (n.op == HN_OP_TRANSPOSE) return n.in[0];
     for (size_t i = 0; i < t.rank; i++) back[perm[i]] = (int64_t)i;
     if (n.op == HN_OP_CONST) return hn_transpose(&r->b, v, back);
+    if (n.op == HN_OP_CONTRACT) return turned_contraction(r, &n, back);
     for (size_t i = 0; i < t.rank; i++) shape[perm[i]] = t.dim[i];
     turned_map(r, &n, perm, &to);
     hn_attr a[] = {dims(HN_A_SHAPE, t.rank, shape), ints(HN_A_MAP, to.n, to.map)};
@@ -275,17 +279,22 @@ static hn_val relabel(hn_rewriter *r, const hn_node *n) {
     return changed ? emit_contraction(r, &c, n) : 0;
 }
 
+/* transpose(n, perm), n a contraction. */
+static hn_val turned_contraction(hn_rewriter *r, const hn_node *n, const int64_t *perm) {
+    contraction c;
+    int64_t label[HN_RANK_MAX];
+    read_contraction(n, &c);
+    for (size_t i = 0; i < c.n[2]; i++) label[i] = c.label[2][perm[i]];
+    memcpy(c.label[2], label, c.n[2] * sizeof *label);
+    return emit_contraction(r, &c, n);
+}
+
 /* transpose(contract(x, y)): the contraction writes its result in that order. */
 static hn_val transpose_of_contract(hn_rewriter *r, const hn_node *n) {
     const hn_node *inner = hn_def_op(r->g, n->in[0], HN_OP_CONTRACT);
-    contraction c;
-    int64_t label[HN_RANK_MAX];
     if (!inner || !hn_used_once(r, n->in[0])) return 0;
     const hn_node node = *inner;
-    read_contraction(&node, &c);
-    for (size_t i = 0; i < c.n[2]; i++) label[i] = c.label[2][perm_of(n)[i]];
-    memcpy(c.label[2], label, c.n[2] * sizeof *label);
-    return emit_contraction(r, &c, &node);
+    return turned_contraction(r, &node, perm_of(n));
 }
 
 hn_val hn_sink_transpose(hn_rewriter *r, const hn_node *n) {

@@ -46,6 +46,7 @@ static int64_t at_least(const hn_nest *n, hn_st loop, int64_t most) {
 }
 
 static bool recognise(hn_nest *n, const hn_machine *m, copy *out) {
+    hn_nest_digits(n);
     hn_nest_tidy(n);
     hn_nest_collapse(n, n->first); /* lines of an image: squares do not end with each */
     hn_nest_tidy(n);

@@ -423,6 +423,7 @@ static hn_st pair_rows(hn_nest *n, plan *p) {
 
 const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers) {
     plan p = {.lanes = types_fine(n) ? lanes : 1, .registers = registers};
+    hn_nest_digits(n);
     hn_nest_tidy(n);
     hn_nest_collapse(n, n->first);
     hn_nest_tidy(n);

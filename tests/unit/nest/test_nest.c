@@ -31,6 +31,7 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     hn_st s = nth_loop(n, n->first, &at);
     *why = "no such loop or command";
     if (!strcmp(name, "tidy")) return hn_nest_tidy(n), true;
+    if (!strcmp(name, "digits")) return hn_nest_digits(n), true;
     if (!strcmp(name, "sums")) return hn_nest_block_sums(n, loop), true;
     if (!strcmp(name, "interleaved")) return hn_schedule_default(n, 8, 16) != NULL;
     if (!strcmp(name, "default")) return hn_schedule_default(n, 4, 16) != NULL;
