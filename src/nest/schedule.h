@@ -30,8 +30,8 @@ bool hn_loop_collapse(hn_nest *n, hn_st loop, const char **why);
 /* Likewise of two loops of known length where indices may need quotients and remainders: for lanes, to which they are
  * numbers. */
 bool hn_loop_fuse(hn_nest *n, hn_st loop, const char **why);
-/* Loops whose loads take the loop's variable apart, by floordiv and mod of a divisor of its length, become two loops, in
- * the whole nest; by symbols, or by numbers where elements of a remainder lie apart. */
+/* Loops whose loads take the loop's variable apart, by floordiv and mod of a divisor of its length, become two loops,
+ * in the whole nest; by symbols, or by numbers where elements of a remainder lie apart. */
 void hn_nest_digits(hn_nest *n);
 /* Collapses what can be, in the whole list. */
 void hn_nest_collapse(hn_nest *n, hn_st first);
