@@ -376,18 +376,19 @@ static int64_t rows_in(const hn_nest *n, hn_st row, int64_t rows) {
     return hn_ix_is_int(n, n->extent[n->st[row].var], &e) && e < rows ? e : rows;
 }
 
-/* Rows without conditions, of unknown number: tiles, of which the last goes back over rows that are computed already,
- * and single rows where there are fewer than a tile has; of results that may not be stored twice tiles, then smaller
- * ones. */
-static bool tile_any(hn_nest *n, hn_st row, int64_t rows, const char **why) {
+/* Rows without conditions, of unknown number: tiles, where many rows are left one more that goes back over rows which
+ * are computed already, else narrow ones that do, and single rows where there are fewer than a narrow tile has; of
+ * results that may not be stored twice tiles, then smaller ones. done: rows in front that may be computed again. */
+static bool tile_any(hn_nest *n, hn_st row, int64_t rows, hn_ix done, const char **why) {
     hn_st inner, tail = 0;
-    int64_t narrow = rows / 3;
+    int64_t narrow = rows / 3, least = narrow > 1 ? 2 * narrow + 1 : 1;
+    hn_ix zero = hn_ix_int(n, 0);
     rows = rows_in(n, row, rows);
     if (rows < 2) return true;
-    if (!length(n, row) && hn_loop_overlap(n, row, rows, 1, hn_ix_int(n, 0), &inner, &tail, NULL, NULL))
-        return hn_loop_unroll(n, inner, why) && (!tail || narrow < 2 || tile_any(n, tail, narrow, why));
+    if (!length(n, row) && hn_loop_overlap(n, row, rows, least < rows ? least : 1, done, &inner, &tail, &done, NULL))
+        return hn_loop_unroll(n, inner, why) && (!tail || narrow < 2 || tile_any(n, tail, narrow, done, why));
     if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
-    return !tail || tile_any(n, tail, rows / 2, why);
+    return !tail || tile_any(n, tail, rows / 2, zero, why);
 }
 
 static bool rows_of_any_image(hn_nest *n, hn_st row, int64_t rows, const char **why) {
@@ -396,7 +397,7 @@ static bool rows_of_any_image(hn_nest *n, hn_st row, int64_t rows, const char **
         hn_nest_trim(n, n->st[row].body);
         hn_nest_trim(n, n->st[n->st[middle].next].body);
     }
-    return tile_any(n, middle, rows, why);
+    return tile_any(n, middle, rows, hn_ix_int(n, 0), why);
 }
 
 /* for row { for col: body } with a known number of columns (channels). */
