@@ -102,7 +102,9 @@ static bool squares(hn_nest *n, hn_st y, int64_t side, const char **why) {
     if (!hn_loop_unroll(n, rows, why) || !hn_loop_vectorise(n, columns, why)) return false;
     if (x_left && !hn_loop_vectorise(n, n->st[x_left].body, why)) return false;
     if (!y_left) return true;
-    if (side > SIDE_MIN) return squares(n, y_left, side / 2, why);
+    int64_t left = at_least(n, y_left, side), smaller = side / 2;
+    while (smaller > left) smaller /= 2;
+    if (smaller >= SIDE_MIN) return squares(n, y_left, smaller, why);
     if (hn_loop_split(n, n->st[y_left].body, side, &vector, NULL, NULL)) hn_loop_vectorise(n, vector, NULL);
     return true;
 }
