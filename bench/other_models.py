@@ -1,7 +1,8 @@
 """other_models.py — convolution networks as ONNX files: the shapes of published architectures, random weights.
 
-usage: other_models.py NAME FILE.onnx
+usage: other_models.py NAME FILE.onnx    NAME-any: height and width are symbols; FILE.size says what they are in the benchmark
        other_models.py --list
+       other_models.py --list-any         those that take images of any size
 
 Batch normalisation that follows a convolution is folded into it, as exporters do.
 """
@@ -15,9 +16,12 @@ from onnx import TensorProto, helper, numpy_helper
 class Net:
     """A graph under construction; values are names, `shape` knows their sizes."""
 
+    any_size, size = False, None
+
     def __init__(self, channels, height, width):
         self.rng = np.random.default_rng(7)
         self.nodes, self.constants, self.shape = [], [], {"x": [1, channels, height, width]}
+        Net.size = height, width
 
     def op(self, kind, *inputs, shape=None, **attributes):
         out = f"v{len(self.nodes)}"
@@ -95,6 +99,9 @@ class Net:
         def info(name):
             return helper.make_tensor_value_info(name, TensorProto.FLOAT, self.shape[name])
 
+        if self.any_size:
+            self.shape["x"][2:] = ["height", "width"]
+            self.shape.update({y: None for y in outputs})
         graph = helper.make_graph(self.nodes, "net", [info("x")], [info(y) for y in outputs], self.constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
@@ -554,10 +561,26 @@ MODELS = {f.__name__: f for f in (vgg16, inception_v3, efficientnet_b0, densenet
                                   resnext50, squeezenet, unet, gan, fcn, yolo_n, convnext_tiny, mobilenet_v3,
                                   regnet, ghostnet, ssd, deeplab, hrnet, edsr, tasnet, r3d)}
 
+ANY_SIZE = [f.__name__ for f in (efficientnet_b0, densenet121, resnext50, unet, fcn, convnext_tiny, mobilenet_v3, regnet,
+                                 ghostnet, deeplab, edsr)]
+
+
+def write(name, path):
+    """NAME, or NAME-any with the sizes of its benchmark beside it."""
+    plain = name.removesuffix("-any")
+    Net.any_size = name != plain
+    onnx.save(MODELS[plain](), path)
+    if Net.any_size:
+        with open(path.removesuffix(".onnx") + ".size", "w") as out:
+            out.write("height={},width={}\n".format(*Net.size))
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["--list"]:
         print(*MODELS)
-    elif len(sys.argv) == 3 and sys.argv[1] in MODELS:
-        onnx.save(MODELS[sys.argv[1]](), sys.argv[2])
+    elif sys.argv[1:] == ["--list-any"]:
+        print(*(name + "-any" for name in ANY_SIZE))
+    elif len(sys.argv) == 3 and (sys.argv[1] in MODELS or sys.argv[1].removesuffix("-any") in ANY_SIZE):
+        write(sys.argv[1], sys.argv[2])
     else:
         sys.exit(__doc__)
