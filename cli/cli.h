@@ -89,12 +89,13 @@ const char *cli_nearest(const char *name, const char *const *names, size_t n);
 void cli_print_overview(const cli *c, FILE *f);
 void cli_print_help(const cli *c, const cli_command *command, FILE *f);
 
-/* --- memory, terminals ---------------------------------------------------------------------------------------- */
+/* --- memory, time, terminals ---------------------------------------------------------------------------------- */
 
 void *cli_alloc(size_t count, size_t size);                   /* zeroed; never NULL */
 void *cli_grow(void *p, size_t *room, size_t n, size_t size); /* room for n + 1 items */
 char *cli_format(const char *fmt, ...) HONE_PRINTF(1, 2);     /* malloc'ed */
 char *cli_strdup(const char *s);
+double cli_now_s(void); /* monotonic, for durations */
 
 int cli_width(FILE *f); /* columns of the terminal at f, $COLUMNS, else 80; at least 10. 0 when f is no terminal */
 /* Sets up locale, colours and the answer to a closed pipe. */

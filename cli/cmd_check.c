@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* From the least to the most serious: the worst of all files gives the exit code. */
 static const struct {
@@ -106,12 +105,6 @@ static void put_all(cli *c, const cli_checked *list, size_t n) {
 
 /* --- the command ----------------------------------------------------------------------------------------------- */
 
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static hone_check_options read_options(const cli *c, const hone_prove_options *prove) {
     hone_check_options o = hone_check_defaults();
     o.prove = prove;
@@ -130,10 +123,10 @@ static hone_rc check_all(cli *c, const cli_paths *files, cli_checked *list, size
     hone_rc rc = HONE_OK;
     cli_live_begin(&live, c, on.resized);
     for (*n = 0; *n < files->n && !rc; *n += !rc) {
-        double from = now_s();
+        double from = cli_now_s();
         list[*n].path = files->path[*n];
         rc = hone_check_controls(files->path[*n], &o, &list[*n].result, err);
-        list[*n].seconds = now_s() - from;
+        list[*n].seconds = cli_now_s() - from;
     }
     cli_live_end(&live);
     return rc;

@@ -1,6 +1,6 @@
 /* cmd_init.c — `hone init`: a workload file to start from. */
-#include "cli.h"
 #include "signals.h"
+#include "text_file.h"
 
 #include <hone/draft.h>
 
@@ -14,23 +14,22 @@ static hone_rc exists_already(const char *path, hone_err *err) {
     return cli_fail(err, HONE_E_IO, "'%s' exists already; --force replaces it, -o FILE writes elsewhere", path);
 }
 
-/* Does not replace an existing file unless told to. After a failed write the file is removed only if it was created
- * here. */
-static hone_rc write_text(const char *path, const char *text, bool force, hone_err *err) {
-    size_t n = strlen(text), done = 0;
-    int fd = open(path, O_WRONLY | O_CREAT | (force ? O_TRUNC : O_EXCL), 0666);
+/* Makes the file, empty, so that no other command makes it too. */
+static hone_rc claim(const char *path, hone_err *err) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) return exists_already(path, err);
     if (fd < 0) return cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
-    while (done < n) {
-        ssize_t k = write(fd, text + done, n - done);
-        if (k < 0 && errno != EINTR) break;
-        if (k > 0) done += (size_t)k;
-    }
-    int why = errno;
-    if (done == n && close(fd) == 0) return HONE_OK;
-    if (done < n) close(fd);
-    if (done < n && !force) unlink(path);
-    return cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(why));
+    close(fd);
+    return HONE_OK;
+}
+
+/* Does not replace an existing file unless told to. */
+static hone_rc write_draft(const char *path, const char *text, bool force, hone_err *err) {
+    hone_rc rc = force ? HONE_OK : claim(path, err);
+    if (rc) return rc;
+    rc = cli_write_text(path, text, err);
+    if (rc && !force) unlink(path);
+    return rc;
 }
 
 static hone_rc check_words(const cli *c, hone_err *err) {
@@ -105,7 +104,7 @@ static hone_rc hand_out(cli *c, const char *output, const hone_draft *d, hone_er
     if (to_stdout)
         fputs(d->text, stdout);
     else
-        rc = write_text(output, d->text, cli_given(c, "force"), err);
+        rc = write_draft(output, d->text, cli_given(c, "force"), err);
     if (!rc && *d->fault && to_stdout) return cli_fail(err, HONE_E_BASELINE, "%s", d->fault);
     if (!rc && *d->fault)
         return cli_fail(

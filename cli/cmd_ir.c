@@ -1,5 +1,6 @@
 /* cmd_ir.c — `hone ir`: a model as the text of the graph IR, as imported or after a pass. */
 #include "model_io.h"
+#include "text_file.h"
 
 #include <hone/pass.h>
 #include <hone/program.h>
@@ -75,14 +76,6 @@ static void put_stats(cli *c, const passes *p) {
 
 /* --- the graph -------------------------------------------------------------------------------------------------- */
 
-static hone_rc write_text(const char *path, const char *text, hone_err *err) {
-    FILE *f = fopen(path, "w");
-    if (!f) return cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
-    bool bad = fputs(text, f) < 0;
-    bad |= fclose(f) != 0;
-    return bad ? cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno)) : HONE_OK;
-}
-
 static void put_text_json(cli *c, const char *text) {
     cli_json j = cli_json_begin(c, false);
     cli_json_object(&j);
@@ -96,7 +89,7 @@ static hone_rc put_graph(cli *c, const hone_graph *g, hone_err *err) {
     if (!output && cli_given(c, "stats")) return HONE_OK;
     hone_rc rc = weights ? hone_graph_print_weights(g, weights, &text, err) : hone_graph_print(g, &text, err);
     if (!rc && output)
-        rc = write_text(output, text, err);
+        rc = cli_write_text(output, text, err);
     else if (!rc && c->json)
         put_text_json(c, text);
     else if (!rc)
@@ -136,7 +129,7 @@ static hone_rc put_program(cli *c, const cli_compiling *x, hone_err *err) {
     hone_rc rc = make_program(c->arg[0], x, &text, &n, err);
     if (rc) return rc;
     if (output)
-        rc = write_text(output, text, err);
+        rc = cli_write_text(output, text, err);
     else if (c->json)
         put_program_json(c, text, &n);
     else

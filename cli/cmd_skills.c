@@ -3,8 +3,8 @@
  * A file that is written ends with a line that says so and has a hash of what stands before it: what has no such line,
  * or another text, is somebody else's.
  */
-#include "cli.h"
 #include "skills.h"
+#include "text_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -166,18 +166,6 @@ static hone_rc make_dirs(char *path, hone_err *err) {
     return HONE_OK;
 }
 
-static hone_rc write_whole(const char *path, const char *text, hone_err *err) {
-    char *temporary = cli_format("%s.hone-%ld", path, (long)getpid());
-    FILE *f = fopen(temporary, "w");
-    bool good = f && fputs(text, f) >= 0;
-    if (f) good &= fclose(f) == 0;
-    good = good && rename(temporary, path) == 0;
-    int why = errno;
-    if (!good && f) unlink(temporary);
-    free(temporary);
-    return good ? HONE_OK : cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(why));
-}
-
 /* Before anything is written, so that all or nothing is. */
 static hone_rc check_install(const job *j, hone_err *err) {
     hone_rc rc = HONE_OK;
@@ -201,7 +189,7 @@ static hone_rc install(const job *j, hone_err *err) {
     for (size_t i = 0; !rc && i < j->n_dirs * j->n_skills; i++) {
         char *path = path_of(j, i / j->n_skills, i % j->n_skills), *text = marked(j->skill[i % j->n_skills]->text);
         rc = make_dirs(path, err);
-        if (!rc) rc = write_whole(path, text, err);
+        if (!rc) rc = cli_write_text(path, text, err);
         free(path);
         free(text);
     }

@@ -1,9 +1,8 @@
 /* cmd_winners.c — `hone winners`: the results of tuning: listed, copied to other machines, removed. */
-#include "cli.h"
+#include "text_file.h"
 
 #include <hone/winners.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -90,14 +89,6 @@ static hone_rc list(cli *c, hone_err *err) {
 /* --- export, import ------------------------------------------------------------------------------------------------
  */
 
-static hone_rc write_text(const char *path, const char *text, hone_err *err) {
-    FILE *f = fopen(path, "w");
-    if (!f) return cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
-    bool good = fputs(text, f) >= 0;
-    if (fclose(f)) good = false;
-    return good ? HONE_OK : cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
-}
-
 static void export_json(cli *c, const char *text) {
     cli_json j = cli_json_begin(c, false);
     cli_json_object(&j);
@@ -115,7 +106,7 @@ static hone_rc export_text(cli *c, hone_err *err) {
     rc = hone_winners_export(w, &text, err);
     hone_winners_close(w);
     if (rc) return rc;
-    if (c->n_args == 2) rc = write_text(c->arg[1], text, err);
+    if (c->n_args == 2) rc = cli_write_text(c->arg[1], text, err);
     if (!rc && c->json)
         export_json(c, text);
     else if (c->n_args < 2)

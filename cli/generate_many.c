@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct many {
@@ -22,12 +21,6 @@ typedef struct many {
     size_t n_done, n_failed, n_token;
     double begin_s, said_s;
 } many;
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* FNV-1a of a line. */
 static void hash_of(const char *text, char out[17]) {
@@ -123,7 +116,7 @@ static void put_line(many *a, size_t at, const cli_request *q, const hone_text_a
 }
 
 static void say_progress(many *a, bool last) {
-    double now = now_s(), spent = now - a->begin_s;
+    double now = cli_now_s(), spent = now - a->begin_s;
     bool person = isatty(STDERR_FILENO);
     if (!last && now - a->said_s < (person ? 0.2 : 10)) return;
     a->said_s = now;
@@ -189,7 +182,7 @@ static hone_rc answer_all(many *a, hone_err *err) {
     hone_rc rc = HONE_OK;
     size_t next = 0;
     group *g = cli_alloc(1, sizeof *g);
-    a->begin_s = a->said_s = now_s();
+    a->begin_s = a->said_s = cli_now_s();
     while (!rc && next < a->n_line) {
         read_group(a, &next, g);
         rc = answer_group(a, g, err);

@@ -39,12 +39,6 @@ typedef struct learning {
     volatile int stop; /* a request came */
 } learning;
 
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* --- the server -----------------------------------------------------------------------------------------------------
  */
 
@@ -55,7 +49,7 @@ static json_t *ask_models(learning *l) {
     json_t *o = json_loads(reply, 0, NULL);
     hone_free(reply);
     int64_t asked = json_integer_value(json_object_get(o, "asked"));
-    l->asked_s = now_s();
+    l->asked_s = cli_now_s();
     if (asked != l->n_asked || json_integer_value(json_object_get(o, "calls")) > 1) l->active_s = l->asked_s;
     l->n_asked = asked; /* this call is one of `calls`, and none of `asked` */
     if (json_is_true(json_object_get(o, "ending"))) _exit(0);
@@ -66,7 +60,7 @@ static json_t *ask_models(learning *l) {
 static void on_progress(void *arg, const hone_event *event) {
     learning *l = arg;
     (void)event;
-    if (now_s() < l->asked_s + 0.25) return;
+    if (cli_now_s() < l->asked_s + 0.25) return;
     json_t *o = ask_models(l);
     if (!o || l->active_s == l->asked_s) l->stop = 1;
     json_decref(o);
@@ -364,7 +358,7 @@ static void sweep(learning *l) {
     }
     if (n) fprintf(stderr, "hone: learning: removed %zu versions that nothing can go back to\n", n);
     if (rc && rc != HONE_E_NOTFOUND) fprintf(stderr, "hone: learning: old versions stay: %s\n", why.text);
-    l->swept_s = now_s();
+    l->swept_s = cli_now_s();
     free(dir);
 }
 
@@ -390,15 +384,15 @@ static _Noreturn void run(learning *l, int fd) {
     setpriority(PRIO_PROCESS, 0, 19);
     sched_setscheduler(0, SCHED_IDLE, &none); /* where that is not allowed, 19 it is */
     l->socket = l->o->admin ? cli_strdup(l->o->admin) : hone_serve_admin_path(port);
-    l->active_s = l->swept_s = now_s();
+    l->active_s = l->swept_s = cli_now_s();
     for (unsigned missed = 0; missed < 10; nanosleep(&(struct timespec){1, 0}, NULL)) {
         json_t *o = ask_models(l);
         missed = o ? 0 : missed + 1;
         const json_t *list = json_object_get(o, "models"), *m;
         size_t i;
-        json_array_foreach(list, i, m) if (now_s() >= l->active_s + l->idle_s) look_at(l, m);
+        json_array_foreach(list, i, m) if (cli_now_s() >= l->active_s + l->idle_s) look_at(l, m);
         json_decref(o);
-        if (!missed && now_s() >= fmax(l->active_s, l->swept_s) + l->idle_s) sweep(l);
+        if (!missed && cli_now_s() >= fmax(l->active_s, l->swept_s) + l->idle_s) sweep(l);
     }
     fprintf(stderr, "hone: nothing is learned any more: nobody answers admin calls at '%s'\n", l->socket);
     _exit(0);

@@ -118,7 +118,6 @@ typedef struct cli_mcp_jobs {
     uint64_t newest;
 } cli_mcp_jobs;
 
-double cli_mcp_now_s(void);
 /* Takes argv and dir out of the request. E_LIMIT: too many. */
 hone_rc cli_mcp_job_add(cli_mcp_jobs *all, const cli_mcp_tool *tool, cli_mcp_request *r, cli_mcp_job **out,
                         hone_err *err);

@@ -124,11 +124,11 @@ static void about_job(cli_mcp *m, cli_mcp_call *call, const cli_mcp_request *r) 
     }
     if (call->tool->kind == CLI_MCP_STOP) cli_mcp_job_stop(job);
     call->job = job;
-    call->until_s = cli_mcp_now_s() + (call->tool->kind == CLI_MCP_STOP ? patience_s + 2 : r->wait_s);
+    call->until_s = cli_now_s() + (call->tool->kind == CLI_MCP_STOP ? patience_s + 2 : r->wait_s);
 }
 
 static hone_rc begin_job(cli_mcp *m, cli_mcp_call *call, cli_mcp_request *r, hone_err *err) {
-    double now = cli_mcp_now_s();
+    double now = cli_now_s();
     hone_rc rc = cli_mcp_job_add(&m->jobs, call->tool, r, &call->job, err);
     call->owner = true;
     call->until_s = call->tool->kind == CLI_MCP_WORK ? now + r->wait_s : INFINITY;
@@ -170,7 +170,7 @@ void cli_mcp_cancel(cli_mcp *m, json_t *id) {
 
 /* In seconds, which is what grows steadily; the total is known where the rest is. */
 static void tell_progress(cli_mcp *m, cli_mcp_call *call) {
-    double now = cli_mcp_now_s(), done_s = now - call->begun_s;
+    double now = cli_now_s(), done_s = now - call->begun_s;
     const cli_mcp_job *job = call->job;
     const json_t *left = json_object_get(job->report, "left_s"), *text = json_object_get(job->report, "text");
     if (!call->token || now - call->told_s < least_gap_s || cli_mcp_wire_full(&m->wire)) return;
@@ -227,7 +227,7 @@ static double until(const cli_mcp_call *call) {
 }
 
 double cli_mcp_settle(cli_mcp *m) {
-    double now = cli_mcp_now_s(), next = INFINITY;
+    double now = cli_now_s(), next = INFINITY;
     cli_mcp_jobs_start(&m->jobs);
     for (cli_mcp_call *call = m->calls, *after; call; call = after) {
         after = call->next;

@@ -15,16 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { WAITING_MOST = 32, ENDED_MOST = 64, OUT_MOST_B = 64 << 20, WORDS_KEPT_B = 4096 };
-
-double cli_mcp_now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* --- the list ----------------------------------------------------------------------------------------------------- */
 
@@ -118,7 +111,7 @@ static void start(cli_mcp_job *job) {
         if (pipe2(pair[i], O_CLOEXEC)) rc = cli_fail(&err, HONE_E_IO, "cannot open a pipe: %s", strerror(errno));
     if (!rc) rc = hone_process_fork(&pid, &err);
     if (!rc && !pid) be_command(job, pair[0], pair[1], pair[2]);
-    job->begun_s = cli_mcp_now_s();
+    job->begun_s = cli_now_s();
     job->state = rc ? CLI_MCP_ENDED : CLI_MCP_RUNNING;
     if (rc) {
         for (int i = 0; i < 3; i++) close_pair(pair[i]);
@@ -252,7 +245,7 @@ void cli_mcp_job_read(cli_mcp_job *job, void (*reported)(void *, cli_mcp_job *, 
     if (waitpid(job->guardian, &status, WNOHANG) != job->guardian) return;
     job->guardian = job->child = 0;
     job->state = CLI_MCP_ENDED;
-    job->ended_s = cli_mcp_now_s();
+    job->ended_s = cli_now_s();
     job->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     conclude(job);
 }
@@ -279,7 +272,7 @@ static json_t *progress_json(const cli_mcp_job *job) {
 
 json_t *cli_mcp_job_json(const cli_mcp_job *job, bool whole) {
     bool ended = job->state == CLI_MCP_ENDED, begun = job->begun_s > 0;
-    double elapsed_s = begun ? (ended ? job->ended_s : cli_mcp_now_s()) - job->begun_s : 0;
+    double elapsed_s = begun ? (ended ? job->ended_s : cli_now_s()) - job->begun_s : 0;
     json_t *session = job->session ? json_integer(job->session) : json_null();
     json_t *made = json_pack("{s:I, s:s, s:s, s:o, s:f}", "job", (json_int_t)job->id, "tool", job->tool->name, "state",
                              state_word(job), "session", session, "elapsed_s", floor(elapsed_s * 1000) / 1000);
@@ -295,7 +288,7 @@ json_t *cli_mcp_job_json(const cli_mcp_job *job, bool whole) {
 
 void cli_mcp_job_stop(cli_mcp_job *job) {
     if (job->state == CLI_MCP_ENDED || job->stopped_s > 0) return;
-    job->stopped_s = cli_mcp_now_s();
+    job->stopped_s = cli_now_s();
     if (job->state == CLI_MCP_QUEUED) {
         job->state = CLI_MCP_ENDED;
         job->begun_s = job->ended_s = job->stopped_s;
@@ -307,7 +300,7 @@ void cli_mcp_job_stop(cli_mcp_job *job) {
 
 void cli_mcp_job_press(cli_mcp_job *job, double patience_s) {
     if (job->state != CLI_MCP_RUNNING || !(job->stopped_s > 0) || job->killed) return;
-    if (cli_mcp_now_s() - job->stopped_s < patience_s) return;
+    if (cli_now_s() - job->stopped_s < patience_s) return;
     job->killed = true;
     kill(job->guardian, SIGTERM); /* the guardian ends all below it */
 }

@@ -244,7 +244,7 @@ static void receive_request(cli_mcp *m, cli_mcp_batch *b, json_t *id, const char
     }
     cli_mcp_call *call = cli_alloc(1, sizeof *call);
     *call = (cli_mcp_call){.next = m->calls, .id = json_incref(id), .log_level = -1, .batch = b};
-    call->begun_s = call->told_s = cli_mcp_now_s();
+    call->begun_s = call->told_s = cli_now_s();
     if (b) b->left++;
     m->calls = call;
     dispatch(m, call, method, params);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static hone_rc write_outputs(const cli_metric *j, const char *folder, const hone_array *out, size_t n_outputs,
@@ -57,12 +56,6 @@ static hone_rc read_number(const cli_metric *j, char *text, double *out, hone_er
 /* --- the command in a process of its own -------------------------------------------------------------------------
  */
 
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The end of what the command prints. */
 typedef struct tail {
     char text[4096];
@@ -90,10 +83,10 @@ _Noreturn static void be_command(const char *line, int out) {
 
 /* Until the pipe's other end is closed, which the guardian of the command sees to when the command ends. */
 static hone_rc listen_to(const cli_metric *j, int fd, tail *t, hone_err *err) {
-    const double end_s = now_s() + j->limit_s;
+    const double end_s = cli_now_s() + j->limit_s;
     for (char part[1024];;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        double left_s = end_s - now_s();
+        double left_s = end_s - cli_now_s();
         if (j->stop && *j->stop) return cli_fail(err, HONE_E_INTERRUPTED, "interrupted");
         if (left_s <= 0)
             return cli_fail(err, HONE_E_LIMIT,

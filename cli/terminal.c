@@ -1,4 +1,4 @@
-/* terminal.c — terminals, locale and memory: shared by all commands. */
+/* terminal.c — terminals, locale, memory and time: shared by all commands. */
 #include "cli.h"
 
 #include <langinfo.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 static _Noreturn void no_memory(void) {
@@ -33,6 +34,12 @@ char *cli_strdup(const char *s) {
     char *copy = strdup(s);
     if (!copy) no_memory();
     return copy;
+}
+
+double cli_now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 char *cli_format(const char *fmt, ...) {

@@ -1,8 +1,11 @@
-/* text_file.c — a file or stdin, whole. */
+/* text_file.c — a file or stdin, read whole; a file written whole. */
 #include "text_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 hone_rc cli_read_bytes(const char *path, char **out, size_t *n, hone_err *err) {
     FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
@@ -37,4 +40,34 @@ hone_rc cli_read_text(const char *path, char **out, hone_err *err) {
     else
         *out = text;
     return rc;
+}
+
+static bool put(const char *path, const char *text) {
+    FILE *f = fopen(path, "we");
+    bool good = f && fputs(text, f) >= 0;
+    int why = errno;
+    if (f && fclose(f) && good) {
+        good = false;
+        why = errno;
+    }
+    errno = why;
+    return good;
+}
+
+/* Beside it, then in its place. */
+static bool put_whole(const char *path, const char *text) {
+    char *beside = cli_format("%s.hone-%ld", path, (long)getpid());
+    bool good = put(beside, text) && !rename(beside, path);
+    int why = errno;
+    if (!good) unlink(beside);
+    free(beside);
+    errno = why;
+    return good;
+}
+
+hone_rc cli_write_text(const char *path, const char *text, hone_err *err) {
+    struct stat is;
+    bool plain = lstat(path, &is) || S_ISREG(is.st_mode);
+    bool good = plain ? put_whole(path, text) : put(path, text);
+    return good ? HONE_OK : cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
 }

@@ -2,21 +2,15 @@
 #include "tune_precision.h"
 #include "bench_text.h"
 #include "signals.h"
+#include "text_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Of --budget, what the engine of --precision mixed may take; the kernels have the rest. */
 static const double search_part = .5;
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* --- progress ------------------------------------------------------------------------------------------------------
  */
@@ -27,22 +21,28 @@ typedef struct watch {
     const char *stage;
 } watch;
 
+/* The stages of the search, and those of each compilation in it. */
+static const struct stage_words {
+    const char *stage, *says;
+    bool compiles;
+} stages[] = {{"samples", "the model on the samples", false},
+              {"profile", "times of the products, in f32 and in bytes", false},
+              {"products", "each product alone", false},
+              {"points", "points of the search", false},
+              {"proof", "the front on held-out samples", false},
+              {"passes", "compiling a version: passes over its graph", true},
+              {"kernels", "compiling a version: its kernels as C", true},
+              {"compile", "compiling a version: its C sources", true},
+              {"parity", "compiling a version: parity of its kernels", true}};
+
 static void on_event(void *arg, const hone_event *e) {
-    static const struct {
-        const char *stage, *says;
-    } own[] = {{"samples", "the model on the samples"},
-               {"profile", "times of the products, in f32 and in bytes"},
-               {"products", "each product alone"},
-               {"points", "points of the search"},
-               {"proof", "the front on held-out samples"}};
     watch *w = arg;
-    const char *says = NULL;
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (!strcmp(own[i].stage, e->stage)) says = own[i].says;
-    bool begins = says && (!w->stage || strcmp(w->stage, e->stage) != 0);
-    if (says) w->stage = e->stage;
-    cli_live_say(w->live, now_s() - w->start_s, begins, "precision: %s%s, %zu of %zu", says ? "" : "compiling, ",
-                 says ? says : e->stage, e->done, e->total);
+    const struct stage_words *s = stages, *end = stages + sizeof stages / sizeof *stages;
+    while (s < end && strcmp(s->stage, e->stage) != 0) s++;
+    bool own = s < end && !s->compiles, begins = own && (!w->stage || strcmp(w->stage, e->stage) != 0);
+    if (own) w->stage = e->stage;
+    cli_live_say(w->live, cli_now_s() - w->start_s, begins, "precision: %s, %zu of %zu", s < end ? s->says : e->stage,
+                 e->done, e->total);
 }
 
 /* --- options -------------------------------------------------------------------------------------------------------
@@ -132,31 +132,18 @@ static char *sizes_of(const cli_samples *s, const hone_graph *g) {
 /* --- the choice ----------------------------------------------------------------------------------------------------
  */
 
-/* Whole or not at all: a reader never sees half of it. */
-static hone_rc write_text(const char *path, const char *text, hone_err *err) {
-    char *temporary = cli_format("%s.new", path);
-    FILE *f = fopen(temporary, "we");
-    bool good = f && fputs(text, f) >= 0;
-    if (f) good = !fclose(f) && good;
-    good = good && !rename(temporary, path);
-    hone_rc rc = good ? HONE_OK : cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
-    if (!good && f) remove(temporary);
-    free(temporary);
-    return rc;
-}
-
 static hone_rc keep(const char *kind, const char *name, cli_tune_choice *k, hone_err *err) {
     k->written = is_chosen_now(kind);
     k->file = k->written ? cli_format("%s.precision", name) : cli_strdup(kind);
     if (k->precision.graph) k->sizes = sizes_of(&k->precision.all, k->precision.graph);
-    return k->written ? write_text(k->file, k->precision.text, err) : HONE_OK;
+    return k->written ? cli_write_text(k->file, k->precision.text, err) : HONE_OK;
 }
 
 hone_rc cli_tune_choose(cli *c, const char *path, cli_compiling *x, cli_live *live, cli_tune_choice *out,
                         hone_err *err) {
     cli_tune_choice k = {0};
     *out = k;
-    watch w = {live, now_s(), NULL};
+    watch w = {live, cli_now_s(), NULL};
     const char *kind = cli_text(c, "precision", NULL);
     const hone_progress before = x->options.progress;
     hone_rc rc = check(c, path, err);
@@ -174,7 +161,7 @@ hone_rc cli_tune_choose(cli *c, const char *path, cli_compiling *x, cli_live *li
     if (!rc) rc = keep(kind, name, &k, err);
     cli_live_end(live);
     x->options.output = NULL, x->options.progress = before, x->options.stop = NULL;
-    k.elapsed_s = now_s() - w.start_s;
+    k.elapsed_s = cli_now_s() - w.start_s;
     free(name);
     if (rc)
         cli_tune_choice_free(&k);
