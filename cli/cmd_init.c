@@ -67,6 +67,7 @@ static void report_json(cli *c, const char *path, const hone_draft *d) {
     cli_json_object(&j);
     cli_json_ktext(&j, "path", path);
     cli_json_kbool(&j, "tried", d->tried);
+    cli_json_ktext(&j, "changes", *d->changes ? d->changes : NULL);
     cli_json_key(&j, "metrics");
     cli_json_array(&j);
     for (size_t i = 0; i < d->n_metrics; i++) {
@@ -89,7 +90,8 @@ static void report(cli *c, const char *path, const hone_draft *d) {
     if (d->tried)
         fprintf(stderr, "the baseline was built (%s) and run (%s)\n", cli_text_seconds(d->build_s, build),
                 cli_text_seconds(d->run_s, run));
-    for (size_t i = 0; i < d->n_metrics; i++)
+    if (*d->changes) fprintf(stderr, "%s\n", d->changes);
+    for (size_t i = 0; i < d->n_metrics && !cli_given(c, "metric"); i++)
         if (d->metric[i].is_measure)
             fprintf(stderr, "it prints %s: `--metric %s` makes it what is searched for\n", d->metric[i].name,
                     d->metric[i].name);

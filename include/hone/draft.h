@@ -48,6 +48,7 @@ typedef struct hone_draft {
     hone_draft_metric *metric;
     size_t n_metrics;
     void *block;
+    char *changes; /* what is compared where two runs printed different text; "": they printed the same */
 } hone_draft;
 
 /* A baseline that fails is no error: see fault. Free with hone_draft_free. */

@@ -88,6 +88,16 @@ static bool keep_metrics(const hn_tried *t, hone_draft *out) {
     return true;
 }
 
+static char *words_of_changes(const hn_tried *seen) {
+    hn_str s = {0};
+    hn_str_add(&s, "");
+    if (seen->differs) hn_str_addf(&s, "two runs printed different text, first in the line '%.60s'; ", seen->differs);
+    if (seen->differs && !seen->n_changing) hn_str_add(&s, "outputs are not compared (parity: none)");
+    for (size_t i = 0; i < seen->n_changing; i++)
+        hn_str_addf(&s, "%s'%s'", i ? ", " : "compared are all lines but those that begin with ", seen->changing[i]);
+    return hn_str_take(&s);
+}
+
 static hone_rc try_it(const hone_draft_options *o, hone_draft *d, hone_err *err) {
     hn_tried seen;
     char *text = NULL;
@@ -103,8 +113,10 @@ static hone_rc try_it(const hone_draft_options *o, hone_draft *d, hone_err *err)
     d->build_s = seen.build_s;
     d->run_s = seen.run_s;
     free(d->fault);
+    free(d->changes);
     d->fault = hn_str_take(&seen.fault);
-    if (!rc && (!d->fault || !keep_metrics(&seen, d))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    d->changes = words_of_changes(&seen);
+    if (!rc && (!d->fault || !d->changes || !keep_metrics(&seen, d))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     hn_tried_free(&seen);
     return rc;
 }
@@ -117,7 +129,7 @@ hone_rc hone_draft_make(const hone_draft_options *options, hone_draft *out, hone
     if (!!o.source + !!o.build + !!o.from != 1)
         return hn_fail(err, HONE_E_USAGE, "name one of a source file, a build command, and a project");
     rc = o.source ? hone_workload_draft(o.source, NULL, &d.text, err) : draft_text(&o, &d.text, err);
-    if (!rc && !(d.fault = strdup(""))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc && (!(d.fault = strdup("")) || !(d.changes = strdup("")))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc && !o.no_try) rc = try_it(&o, &d, err);
     if (rc)
         hone_draft_free(&d);
@@ -130,6 +142,7 @@ void hone_draft_free(hone_draft *draft) {
     if (!draft) return;
     free(draft->text);
     free(draft->fault);
+    free(draft->changes);
     free(draft->block);
     *draft = (hone_draft){0};
 }

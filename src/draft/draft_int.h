@@ -23,6 +23,7 @@ void hn_draft_add_source(hn_drafted *d, const char *path);
  * names become sources. */
 void hn_draft_run(hn_arena *a, const char *root, const char *program, const char *run, hn_drafted *d, bool files);
 
+enum { HN_CHANGING_MOST = 3 };
 /* Builds and runs the text's baseline. *fault: malloc'ed. */
 typedef struct hn_tried {
     bool tried;
@@ -33,7 +34,11 @@ typedef struct hn_tried {
     size_t n_metrics;
     const char **own_line; /* names of metrics whose lines differ from run to run */
     size_t n_own_lines;
-    const char *differs; /* a line that differs and is no metric's; NULL: none */
+    const char *differs; /* the first line that differs and is no metric's; NULL: none */
+    /* What all such lines begin with, as a few texts; n_changing 0: they have no such beginnings. */
+    const char *changing[HN_CHANGING_MOST];
+    size_t n_changing;
+    bool unlike; /* some line has none of its own, or the runs have other numbers of lines */
 } hn_tried;
 hone_rc hn_draft_try(const char *text, const hone_draft_options *o, hn_tried *out, hone_err *err);
 void hn_tried_free(hn_tried *t);

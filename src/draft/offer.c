@@ -73,20 +73,31 @@ static void add_until(hn_str *s, const char **at, const char *mark) {
     *at = found;
 }
 
+/* diff leaves out what only such lines change. */
+static void write_command(hn_str *s, const hn_tried *seen) {
+    hn_str_add(s, "# so that lines which begin like it are left out of the comparison.\nparity: {command: \"diff");
+    for (size_t i = 0; i < seen->n_changing; i++) {
+        hn_str_add(s, " -I '^");
+        for (const char *p = seen->changing[i]; *p; p++) hn_str_addf(s, *p == '.' ? "[%c]" : "%c", *p);
+        hn_str_add(s, "'");
+    }
+    hn_str_add(s, " {expected} {actual}\"}\n");
+}
+
 static void write_parity(hn_str *s, const char **at, const hn_tried *seen) {
     add_until(s, at, PARITY);
     if (!seen->differs || !hn_starts_with(*at, PARITY)) return;
-    hn_str line = {0};
+    hn_str_add(s, "# Two runs of the baseline printed different text, first in the line\n#   ");
     for (size_t i = 0; seen->differs[i] && i < 80; i++)
-        hn_str_addf(&line, "%c", (unsigned char)seen->differs[i] < 0x20 ? ' ' : seen->differs[i]);
-    hn_str_addf(
-        s,
-        "# Two runs of the baseline printed different text, first in the line\n#   %s\n# so that outputs are not "
-        "compared: let the program print what does not change, then say exact.\nparity: none\n",
-        line.text ? line.text : "");
+        hn_str_addf(s, "%c", (unsigned char)seen->differs[i] < 0x20 ? ' ' : seen->differs[i]);
+    hn_str_add(s, "\n");
+    if (seen->n_changing)
+        write_command(s, seen);
+    else
+        hn_str_add(s,
+                   "# so that outputs are not compared: let the program print what does not change, then say exact.\n"
+                   "parity: none\n");
     *at += strlen(PARITY);
-    s->failed |= line.failed;
-    hn_str_free(&line);
 }
 
 hone_rc hn_draft_offer(const char *text, const hn_tried *seen, const char *metric, char **out, hone_err *err) {

@@ -130,20 +130,52 @@ static void add_own_line(hn_tried *t, const char *name) {
     if (t->own_line) t->own_line[t->n_own_lines++] = name;
 }
 
+/* What two lines begin with, but the digits before the first difference: the rest of a number that changes. */
+static const char *common_beginning(hn_arena *a, const char *x, const char *y, size_t n) {
+    size_t k = 0;
+    while (k < n && x[k] == y[k]) k++;
+    while (k && strchr("0123456789.:-+xabcdefABCDEF", x[k - 1])) k--;
+    return hn_strndup(a, x, k);
+}
+
+/* Long enough to tell the line from others, and plain in a pattern, in quotes and in YAML. */
+static bool is_telling(const char *text) {
+    size_t n = 0;
+    for (const char *p = text; *p; p++) {
+        if (*p < 0x20 || *p > 0x7e || strchr("'\"{}\\[]*^$`", *p)) return false;
+        n += *p != ' ';
+    }
+    return n >= 3;
+}
+
+static void add_changing(hn_tried *t, const char *x, const char *y, size_t n) {
+    for (size_t i = 0; i < t->n_changing; i++)
+        if (hn_starts_with(x, t->changing[i]) && hn_starts_with(y, t->changing[i])) return;
+    const char *text = common_beginning(&t->arena, x, y, n);
+    if (text && is_telling(text) && t->n_changing < HN_CHANGING_MOST)
+        t->changing[t->n_changing++] = text;
+    else
+        t->unlike = true;
+}
+
 /* Lines of both runs beside each other. */
 static void compare(hn_tried *t, const char *x, const char *y) {
-    while ((*x || *y) && !t->differs) {
+    while (*x || *y) {
         size_t n = strcspn(x, "\n"), m = strcspn(y, "\n");
         const char *name;
         if (n != m || memcmp(x, y, n) != 0) {
-            if (line_of(t, x, n, &name))
+            if (line_of(t, x, n, &name)) {
                 add_own_line(t, name);
-            else
-                t->differs = n ? hn_strndup(&t->arena, x, n) : "(an empty line)";
+            } else {
+                if (!t->differs) t->differs = n ? hn_strndup(&t->arena, x, n) : "(an empty line)";
+                add_changing(t, x, y, n < m ? n : m);
+            }
         }
+        t->unlike |= !*x != !*y;
         x += n + (x[n] == '\n');
         y += m + (y[m] == '\n');
     }
+    if (t->unlike) t->n_changing = 0;
 }
 
 static hone_rc look(hn_tried *t, const char *first, const char *second, hone_err *err) {
