@@ -108,6 +108,7 @@ static hone_rc count_trial(hn_tuner *t, const double *point, uint64_t key, const
     values_of(t, o, value);
     size_t n_before = t->elite.n;
     hone_rc rc = hn_elite_add(&t->elite, point, key, value, err);
+    if (!rc) rc = hn_part_told(t, point, key, value, err);
     *gain = t->log_ratio < t->best_log_ratio;
     bool front_grew = t->w->n_objectives > 1 && t->elite.n != n_before;
     if (*gain) t->best_log_ratio = t->log_ratio;

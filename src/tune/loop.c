@@ -185,7 +185,8 @@ hone_rc hn_search_loop(hn_tuner *t, const char **reason, hone_err *err) {
         bool begun;
         rc = hn_opening_end(t, err);
         if (!rc) rc = hn_part_begin(t, hn_part_next(t), &begun, err);
-        if (!rc && begun) rc = one_part(t, a, reason, err);
+        /* Where nothing began, what was searched before goes on with the budget that the part would have had. */
+        if (!rc) rc = one_part(t, a, reason, err);
     }
     if (t->n_trials > before) t->trial_s = (hn_now_s() - start_s) / (double)(t->n_trials - before);
     if (a) free(a->point);

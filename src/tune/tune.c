@@ -94,6 +94,8 @@ static hone_rc open_search(hn_tuner *t, hone_err *err) {
 static void set_up_configs(hn_tuner *t) {
     hone_machine here;
     hone_machine_get(&here); /* it builds, whichever runs */
+    t->served.n_slots = t->elite.n_slots;
+    t->served.n_objectives = t->elite.n_objectives;
     int usable = here.n_usable > 0 ? here.n_usable : 1;
     bool times_builds = false;
     for (size_t k = 0; k < hn_n_quantities(t->w); k++)
@@ -187,6 +189,7 @@ static hone_rc prepare_baseline(hn_tuner *t, const hone_trials *past, hone_err *
     if (!rc && !limited) rc = hn_known_add(&t->known, t->baseline_key, t->baseline_trial, &as_is, err);
     hn_samples_free(&samples);
     if (!rc) warn_of_noise(t);
+    hn_elite_free(&t->served);
     if (!rc) hn_tuner_emit(t, HONE_TUNE_BASELINE, 1, 1, NULL, NULL);
     return rc;
 }

@@ -60,6 +60,7 @@ typedef struct hn_tuner {
     hn_object_counts objects; /* of all builds of this run */
     hn_known known;
     hn_elite elite;
+    hn_elite served; /* of the points that edited passes can be laid over, before these are searched */
     hone_machine machine;
     const char *gpu; /* the device that kernels run on and what drives it; NULL: the workload has none */
     char *work_dir;  /* private folders of this session */
@@ -128,6 +129,8 @@ hn_part hn_part_next(const hn_tuner *t);
 hn_part hn_part_of(const hn_plan *plan, const double *point);
 /* The window was opened on passes of a target: the first points, what is learned of them, what follows. */
 hone_rc hn_passes_open(hn_tuner *t, const hone_space *space, hone_err *err);
+/* A feasible trial: kept where a later part may begin at it. */
+hone_rc hn_part_told(hn_tuner *t, const double *point, uint64_t key, const double *value, hone_err *err);
 void hn_passes_told(hn_tuner *t, const double *point, double log_ratio);
 hone_rc hn_passes_go_on(hn_tuner *t, hone_err *err);
 
