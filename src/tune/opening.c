@@ -1,6 +1,7 @@
 /* tune/opening.c — the stages of the opening, driven by what is told. */
 #include "tune/tuner.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -9,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEDS_LEAST = 4, SEEDS_MOST = 24, WINNERS_MOST = 10 };
+enum { SEEDS_LEAST = 4, SEEDS_MOST = 24 };
+/* The winners of earlier sessions take a tenth of the evaluations, but one is always tried. */
+enum { WINNERS_MOST = 10, WINNERS_SHARE = 10 };
 static const double noise_least = 0.003;
 
 static double *point_at(const hn_tuner *t, size_t i) { return t->opening.point + i * hone_space_slots(t->plan->space); }
@@ -163,14 +166,29 @@ static size_t rules_wanted(const hn_tuner *t) {
     return most < SEEDS_LEAST ? SEEDS_LEAST : most > SEEDS_MOST ? SEEDS_MOST : most;
 }
 
-/* The winners of earlier sessions. */
-static hone_rc add_winners(hn_tuner *t, hone_err *err) {
+/* Evaluations that the whole budget has room for: what it says, or as many as its time has room for when they go on as
+ * those so far; 0: neither tells. */
+static size_t expected_evals(const hn_tuner *t) {
+    double spent_s = hn_now_s() - t->begin_s, whole_s = t->whole_deadline_s - t->begin_s;
+    size_t most = t->o->max_evals, n = t->n_trials > t->n_past ? t->n_trials - t->n_past : 0;
+    if (!isfinite(whole_s) || !n || !(spent_s > 0)) return most;
+    double by_time = floor((double)n * fmax(1, whole_s / spent_s));
+    return most && (double)most < by_time ? most : (size_t)by_time;
+}
+
+static size_t winners_wanted(size_t n_evals) {
+    size_t most = n_evals ? n_evals / WINNERS_SHARE : WINNERS_MOST;
+    return most < 1 ? 1 : most > WINNERS_MOST ? WINNERS_MOST : most;
+}
+
+hone_rc hn_opening_winners(hn_tuner *t, size_t from, size_t to, hone_err *err) {
     char **winner = NULL;
     size_t n = 0;
+    if (!t->o->warm_start || from >= to) return HONE_OK;
     double *point = malloc((hone_space_slots(t->plan->space) + 1) * sizeof *point);
     if (!point) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hone_rc rc = hone_store_winners(t->store, t->session.space_hash, t->session.id, WINNERS_MOST, &winner, &n, err);
-    for (size_t i = 0; !rc && i < n; i++)
+    hone_rc rc = hone_store_winners(t->store, t->session.space_hash, t->session.id, to, &winner, &n, err);
+    for (size_t i = from; !rc && i < n; i++)
         if (!hone_point_from_json(t->plan->space, winner[i], point, NULL))
             rc = hn_window_add_seeds(&t->window, point, 1, err);
     hone_free(winner);
@@ -183,11 +201,11 @@ static hone_rc add_rules(hn_tuner *t, hone_err *err) {
     hone_outcome seen;
     hn_seeds rules = {0};
     if (!from) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    size_t n_evals = expected_evals(t);
     bool better = t->w->n_objectives == 1 && t->best_log_ratio < 0 && hn_window_best(&t->window, from, &seen);
-    hone_rc rc = hn_plan_rules(t->plan, better ? from : t->plan->base, rules_wanted(t),
-                               hn_learned_most(t->o->max_evals), &rules, err);
+    hone_rc rc =
+        hn_plan_rules(t->plan, better ? from : t->plan->base, rules_wanted(t), hn_learned_most(n_evals), &rules, err);
     if (!rc) rc = hn_window_add_seeds(&t->window, rules.point, rules.n, err);
-    if (!rc && t->o->warm_start) rc = add_winners(t, err);
     hn_seeds_free(&rules);
     free(from);
     return rc;
@@ -201,7 +219,8 @@ hone_rc hn_opening_go_on(hn_tuner *t, hone_err *err) {
         fit(t, &e);
         if (o->stage == HN_OPENING_DESIGN)
             rc = add_combined(t, &e, err);
-        else if (!(rc = add_rules(t, err)) && o->n)
+        else if (!(rc = hn_opening_winners(t, 1, winners_wanted(expected_evals(t)), err)) &&
+                 !(rc = add_rules(t, err)) && o->n)
             rc = report(t, &e, err);
         o->stage++;
     }

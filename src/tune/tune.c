@@ -24,35 +24,19 @@ static const double race_share = 0.2;
 /* --- opening ---------------------------------------------------------------------------------------------------------
  */
 
-static bool grow_seeds(const hn_tuner *t, hn_seeds *s, size_t n_more) {
-    double *more = realloc(s->point, ((s->n + n_more) * hone_space_slots(t->plan->space) + 1) * sizeof *more);
-    if (more) s->point = more;
-    return more != NULL;
-}
-
-/* Points given by the caller follow the baseline, which is the first. */
-static hone_rc insert_given(const hn_tuner *t, hn_seeds *s, hone_err *err) {
+/* The baseline, then the points that were handed in. */
+static hone_rc gather_given(const hn_tuner *t, hn_seeds *s, hone_err *err) {
     size_t slots = hone_space_slots(t->plan->space), n_given = 0;
     while (t->o->seeds && t->o->seeds[n_given]) n_given++;
-    if (!n_given) return HONE_OK;
-    if (!grow_seeds(t, s, n_given)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    memmove(s->point + (1 + n_given) * slots, s->point + slots, (s->n - 1) * slots * sizeof *s->point);
-    s->n += n_given;
+    s->n = 1 + n_given;
+    s->point = malloc((s->n * slots + 1) * sizeof *s->point);
+    if (!s->point) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    memcpy(s->point, t->plan->base, slots * sizeof *s->point);
     for (size_t i = 0; i < n_given; i++) {
         hone_rc rc = hone_point_from_json(t->plan->space, t->o->seeds[i], s->point + (1 + i) * slots, err);
         if (rc) return rc;
     }
     return HONE_OK;
-}
-
-/* The baseline, points that were handed in, the experiment of the big choices. */
-static hone_rc gather_seeds(hn_tuner *t, hn_seeds *s, hone_err *err) {
-    size_t slots = hone_space_slots(t->plan->space), n = t->opening.n_design;
-    if (!grow_seeds(t, s, 1 + n)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    memcpy(s->point, t->plan->base, slots * sizeof *s->point);
-    memcpy(s->point + slots, t->opening.point, n * slots * sizeof *s->point);
-    s->n = 1 + n;
-    return insert_given(t, s, err);
 }
 
 static const char *engine_of(const hn_tuner *t) { return t->o->engine ? t->o->engine : t->w->engine; }
@@ -79,14 +63,17 @@ static hone_rc try_search(const hn_tuner *t, hone_err *err) {
     return rc;
 }
 
+/* What was handed in comes first, then the best of earlier sessions, then the experiment of the big choices. */
 static hone_rc open_search(hn_tuner *t, hone_err *err) {
     hn_seeds seeds = {0};
     hone_rc rc = hn_opening_begin(t, err);
-    if (!rc) rc = gather_seeds(t, &seeds, err);
+    if (!rc) rc = gather_given(t, &seeds, err);
     hone_search_options c = hn_search_config(t);
     const hone_space *part = t->plan->global ? t->plan->global : t->plan->space;
     if (!rc) rc = hn_window_open(t->plan->space, part, 0, t->plan->base, &c, &t->window, err);
     if (!rc) rc = hn_window_add_seeds(&t->window, seeds.point, seeds.n, err);
+    if (!rc) rc = hn_opening_winners(t, 0, 1, err);
+    if (!rc) rc = hn_window_add_seeds(&t->window, t->opening.point, t->opening.n_design, err);
     hn_seeds_free(&seeds);
     return rc;
 }
@@ -94,8 +81,6 @@ static hone_rc open_search(hn_tuner *t, hone_err *err) {
 static void set_up_configs(hn_tuner *t) {
     hone_machine here;
     hone_machine_get(&here); /* it builds, whichever runs */
-    t->served.n_slots = t->elite.n_slots;
-    t->served.n_objectives = t->elite.n_objectives;
     int usable = here.n_usable > 0 ? here.n_usable : 1;
     bool times_builds = false;
     for (size_t k = 0; k < hn_n_quantities(t->w); k++)
@@ -109,6 +94,8 @@ static void set_up_configs(hn_tuner *t) {
     t->bench.seed = t->o->seed;
     t->elite.n_slots = hone_space_slots(t->plan->space);
     t->elite.n_objectives = t->w->n_objectives;
+    t->served.n_slots = t->elite.n_slots;
+    t->served.n_objectives = t->elite.n_objectives;
 }
 
 static hone_rc make_ref_dir(hn_tuner *t, hone_err *err) {
@@ -189,7 +176,6 @@ static hone_rc prepare_baseline(hn_tuner *t, const hone_trials *past, hone_err *
     if (!rc && !limited) rc = hn_known_add(&t->known, t->baseline_key, t->baseline_trial, &as_is, err);
     hn_samples_free(&samples);
     if (!rc) warn_of_noise(t);
-    hn_elite_free(&t->served);
     if (!rc) hn_tuner_emit(t, HONE_TUNE_BASELINE, 1, 1, NULL, NULL);
     return rc;
 }
@@ -203,6 +189,7 @@ static void close_tuner(hn_tuner *t) {
     hn_opening_close(t);
     hn_known_free(&t->known);
     hn_elite_free(&t->elite);
+    hn_elite_free(&t->served);
     if (t->work_dir && !t->o->keep_builds) hn_remove_tree(t->work_dir, NULL);
     free(t->work_dir);
     hone_store_close(t->store);
@@ -304,6 +291,7 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
         if (!rc) rc = hn_passes_go_on(t, err);
         t->n_asked = (size_t)past.trial[i].n_asked;
     }
+    t->n_past = t->n_trials;
     if (!rc && past.n) hone_search_skip(t->window.search, t->n_asked - t->n_asked_before);
     hone_trials_free(&past);
     return rc;

@@ -71,6 +71,7 @@ typedef struct hn_tuner {
     double end_s;                     /* of the closing race too */
     double trial_s;                   /* what a trial took on average in this run; 0: there was none */
     size_t n_most; /* evaluations there can be: the budget's, or fewer in a small space; 0 when nothing says */
+    size_t n_past; /* trials of earlier runs of this session */
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
     size_t n_asked_before; /* n_asked when this part of the search began */
     hn_opening opening;
@@ -100,6 +101,9 @@ void hn_tuner_emit(hn_tuner *t, hone_tune_stage stage, size_t done, size_t total
 
 /* Designs the experiment; its points are the first n_design of t->opening. */
 hone_rc hn_opening_begin(hn_tuner *t, hone_err *err);
+/* The winners of earlier sessions from number `from` on, below `to`, become the search's next points, where the options
+ * ask for them. The best is tried first, the others when it is known how many evaluations the budget has room for. */
+hone_rc hn_opening_winners(hn_tuner *t, size_t from, size_t to, hone_err *err);
 void hn_opening_close(hn_tuner *t);
 /* A point that the search gave: returns the origin to record, "plain" of the experiment, "combined" of what it
  * promises. */
@@ -125,12 +129,12 @@ void hn_parts_plan(hn_tuner *t);
 hone_rc hn_part_begin(hn_tuner *t, hn_part part, bool *begun, hone_err *err);
 /* The part behind this one that the workload has; HN_PART_WHOLE: there is none. */
 hn_part hn_part_next(const hn_tuner *t);
+/* A feasible trial: kept where a later part may begin at it. */
+hone_rc hn_part_told(hn_tuner *t, const double *point, uint64_t key, const double *value, hone_err *err);
 /* The part that a point is of: the last whose parameters it sets. */
 hn_part hn_part_of(const hn_plan *plan, const double *point);
 /* The window was opened on passes of a target: the first points, what is learned of them, what follows. */
 hone_rc hn_passes_open(hn_tuner *t, const hone_space *space, hone_err *err);
-/* A feasible trial: kept where a later part may begin at it. */
-hone_rc hn_part_told(hn_tuner *t, const double *point, uint64_t key, const double *value, hone_err *err);
 void hn_passes_told(hn_tuner *t, const double *point, double log_ratio);
 hone_rc hn_passes_go_on(hn_tuner *t, hone_err *err);
 

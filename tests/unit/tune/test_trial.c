@@ -235,8 +235,18 @@ static void test_warm_start(void) {
         .size = sizeof(hone_tune_options), .cpu = -1, .resume = -1, .warm_start = true, .max_evals = 2, .seed = 5};
     if (runs(text, "warm", &o, &again))
         is_text(again.best_point, first.best_point, "trial/warm_start_begins_with_the_winner");
-    hone_tune_result_free(&first);
     hone_tune_result_free(&again);
+    o.max_evals = 20;
+    o.seed = 6;
+    if (runs(text, "warm", &o, &again)) {
+        hone_trials all = trials_of("warm", again.session);
+        size_t n = 0;
+        for (size_t i = 0; i < all.n; i++) n += !strcmp(all.trial[i].origin, "seed");
+        ok(n == 1 + 2, "trial/winners_take_a_tenth_of_the_budget # %zu", n);
+        hone_trials_free(&all);
+        hone_tune_result_free(&again);
+    }
+    hone_tune_result_free(&first);
 }
 
 /* A run that leaves no file must not be judged by the file of the input before it. */
