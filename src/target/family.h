@@ -109,7 +109,8 @@ typedef struct hn_learned {
 } hn_learned;
 /* Learned rows that may come before the rules: what a wrong table costs a search, in evaluations. */
 enum { HN_LEARNED_MOST = 3 };
-/* So many of a search of `budget` evaluations (0: it is not known): a wrong table costs a twentieth of them at most. */
+/* So many of a search of `budget` evaluations (0: it is not known): a twentieth of them, which a wrong table costs at
+ * most, but one from 8 on, where the last evaluation brings less than a learned row does (docs/figures.md). */
 size_t hn_learned_most(size_t budget);
 /* The order of a family's seeds for an objective (NULL: none): what was learned for it, at most `most` and
  * HN_LEARNED_MOST, then all rules. learned ends with a NULL objective, or is NULL. row: room for both and a NULL, which

@@ -152,8 +152,10 @@ static hone_rc points_of(const hone_target *t, const hone_space *space, const ch
 }
 
 size_t hn_learned_most(size_t budget) {
-    enum { SHARE = 20 };
-    return budget && budget / SHARE < HN_LEARNED_MOST ? budget / SHARE : HN_LEARNED_MOST;
+    enum { LEAST = 8, SHARE = 20 };
+    size_t most = budget / SHARE;
+    if (budget && budget < LEAST) return 0;
+    return !budget || most > HN_LEARNED_MOST ? HN_LEARNED_MOST : most ? most : 1;
 }
 
 size_t hn_seeds_order(const hn_learned *learned, size_t most, const char *const *rule, const char *objective,
