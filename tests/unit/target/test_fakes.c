@@ -55,7 +55,8 @@ static const char options[] =
     "The following options control parameters:\n"
     "  --param=max-unroll-times= \t8\n  --param=max-unrolled-insns= \t200\n  --param=never= \t3\n"
     "END\nexit 0;;\n"
-    "*-fgcse*) echo 'error: no' >&2; exit 1;;\n"
+    "*-fgcse*-fsyntax-only*) echo 'error: no' >&2; exit 1;;\n"
+    "*-fgcse*) touch \"$(dirname \"$0\")/compiled-with-gcse\"; exit 1;;\n"
     "*-fweb*) kill -SEGV $$;;\n"
     "*-ftracer*) echo 'warning: hm' >&2;;\n"
     "*-fivopts*) exit 0;;\n"
@@ -185,6 +186,8 @@ static void test_probing(void) {
         return;
     }
     check_space(a, "probed");
+    snprintf(good, sizeof good, "%s/compiled-with-gcse", fake_dir);
+    ok(access(good, F_OK) != 0, "fakes/what_reading_refuses_is_not_compiled");
     ok(first.n_unsafe == 1 && first.n_numeric == 1 && first.n_rejected >= 1, "fakes/statistics");
     b = space_of(path, &second, &err);
     ok(b != NULL && second.probe_s == first.probe_s, "fakes/second_time_from_the_cache");
