@@ -200,8 +200,8 @@ typedef struct hn_family {
     /* --- probing, proofs --- */
     const char *probe_level; /* under which controls are probed */
     const hn_probe_program *probe;
-    const char
-        *probe_read; /* words that have the program read alone, which refuses most of what is refused; NULL: none */
+    /* Words that have the program read alone, which refuses most of what is refused; NULL: none. */
+    const char *probe_read;
     /* Flags for this placement. NULL: layouts cannot be varied. */
     void (*place)(hn_flags *f, const hn_placing *how);
     const char *groups; /* patterns of symbols to order at random (target/layout.h); NULL: by their first letters */

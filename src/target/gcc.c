@@ -231,7 +231,7 @@ static const char *const kernel_flags[] = {"-O3",
 const hn_family hn_family_gcc = {
     HN_CC_FAMILY,
     .name = "gcc",
-    .probe_read = "-fsyntax-only", /* clang spends as long on starting as on the program */
+    .probe_read = "-fsyntax-only", /* clang gains nothing by it */
     .summary = "GNU compiler collection: -f and -m options and parameters as the compiler lists them",
     .command = "gcc",
     .aliases = "g++|cc|c++",

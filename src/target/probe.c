@@ -7,7 +7,7 @@
  * in towards the default, logarithmically.
  *
  * Most refused controls are refused when the command line is read. Where a compiler can stop after reading the program
- * (the family's probe_read), they are found so first, in a twentieth of the time of a compilation. */
+ * (the family's probe_read), they are found so first, in little time. */
 #include "target/probe.h"
 
 #include "base/clock.h"
