@@ -325,6 +325,11 @@ const cli_command cli_cmd_tune = {
     "for the front of error, latency and size, each point of it is proven on held-out samples, and the kernels of the "
     "chosen version are what is tuned. The choice is written beside the model, as NAME.precision, for `hone compile "
     "--precision`. int8, bf16 and such a file are taken, too.\n\n"
+    "--budget counts everything from the start on: of a model also compilations, the proof and the comparison at the "
+    "end. With --precision mixed half of it is for the choice; kernels have what is left. What has begun is finished, "
+    "so that a budget below what the compilations take is exceeded; then the choice says that time was over, and the "
+    "same call goes on from the points that it kept. Without --budget the choice takes as long as --points ask for, "
+    "and kernels a minute.\n\n"
     "Progress is shown on standard error, the result on standard output.",
     options,
     "hone tune\thone.yaml here, with the budget it names\n"

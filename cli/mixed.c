@@ -1,6 +1,7 @@
 /* mixed.c — `--precision mixed`: the search, and the front as a table or JSON. */
 #include "model_io.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +58,13 @@ static void put_row(const hone_mixed_front *f, size_t i, cli_table *t) {
     char size[CLI_TEXT_N];
     cli_table_cell(t, "%s", i == f->chosen ? "*" : "");
     cli_table_cell(t, "%.3g", x->error);
-    cli_table_cell(t, "%.3g", x->held_error);
-    cli_table_cell(t, "%.3g", x->held_bound);
-    cli_table_cell(t, "%s", x->proven ? "yes" : "no");
+    if (isnan(x->held_error)) {
+        for (int k = 0; k < 3; k++) cli_table_cell(t, "-");
+    } else {
+        cli_table_cell(t, "%.3g", x->held_error);
+        cli_table_cell(t, "%.3g", x->held_bound);
+        cli_table_cell(t, "%s", x->proven ? "yes" : "no");
+    }
     cli_table_cell(t, "%.3f", x->latency);
     cli_table_cell(t, "%s", cli_text_bytes((double)x->weights_b, size));
     cli_table_cell(t, "%u of %u", x->n_narrow, f->n_products);
@@ -92,6 +97,10 @@ void cli_mixed_put(const cli *c, const cli_precision *p) {
     }
     cli_table_print(c, t, stdout, 0);
     if (hidden) printf("          %zu more with --json\n", hidden);
+    if (f->late)
+        printf("late      time was over after %u of %u products alone, %u of %u ways to take ranges, %u points of the "
+               "engine; the same call goes on from there, and a longer --budget reaches further\n",
+               f->n_alone, f->n_products, f->n_ranges, f->n_ranges_all, f->n_asked);
     const hone_mixed_point *x = &f->point[f->chosen];
     printf("chosen    *, %u of %u products in bytes: the fastest that is proven to have an error up to %.3g%s\n",
            x->n_narrow, f->n_products, f->max_error, x->proven ? "" : "; none is, so the model stays in f32");
@@ -128,6 +137,8 @@ void cli_mixed_json(cli_json *j, const cli_precision *p) {
     cli_json_kcount(j, "evaluated", f->n_evaluated);
     cli_json_kcount(j, "known", f->n_reused);
     cli_json_kcount(j, "products", f->n_products);
+    cli_json_kbool(j, "late", f->late);
+    cli_json_kcount(j, "alone", f->n_alone);
     cli_json_key(j, "points");
     cli_json_array(j);
     for (size_t i = 0; i < f->n; i++) put_point(f, i, j);

@@ -99,6 +99,12 @@ static bool was_slower(const hone_tune_model_result *m) {
     return m->gain.hi < 1 || m->gain_all.hi < 1 || m->gain_also.hi < 1; /* of what was not compared it is NaN */
 }
 
+static bool had_no_time(const hone_tune_model_result *m) {
+    bool time = false;
+    for (size_t i = 0; i < m->n_kernels; i++) time |= !strcmp(m->kernel[i].end, "time");
+    return time && !m->n_candidates;
+}
+
 void cli_tune_put_text(const cli *c, const hone_tune_model_result *m) {
     static const char *const heads[] = {"kernel", "kind",       "calls",  "share", "default", "tuned",
                                         "gain",   "candidates", "search", "shape", "schedule"};
@@ -115,8 +121,9 @@ void cli_tune_put_text(const cli *c, const hone_tune_model_result *m) {
     cli_put(c, stdout, m->winners, 0);
     printf("\nmodel     ");
     if (isnan(m->gain.mid))
-        printf("%s\n",
-               m->stopped ? "not compared: stopped before" : "as it was: the default schedules are the best known");
+        printf("%s\n", m->stopped       ? "not compared: stopped before"
+                       : had_no_time(m) ? "as it was: there was time for no candidate; a longer --budget has it"
+                                        : "as it was: the default schedules are the best known");
     else
         printf("%s against the default one, one thread\n", gain_text(c, &m->gain, g, sizeof g));
     if (!isnan(m->gain_all.mid))

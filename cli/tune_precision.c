@@ -5,12 +5,15 @@
 #include "text_file.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Of --budget, what the engine of --precision mixed may take; the kernels have the rest. */
-static const double search_part = .5;
+/* Parts of --budget: what the choice of --precision mixed may take; what is kept for the end, when the tuned model is
+ * compiled and judged; what kernels have even where the choice took longer, since its compilations are not cut short.
+ */
+static const double search_part = .5, judge_part = .1, least_part = .1;
 
 /* --- progress ------------------------------------------------------------------------------------------------------
  */
@@ -27,6 +30,7 @@ static const struct stage_words {
     bool compiles;
 } stages[] = {{"samples", "the model on the samples", false},
               {"profile", "times of the products, in f32 and in bytes", false},
+              {"ranges", "ways to take ranges, each a program with both versions of all products", false},
               {"products", "each product alone", false},
               {"points", "points of the search", false},
               {"proof", "the front on held-out samples", false},
@@ -171,8 +175,9 @@ hone_rc cli_tune_choose(cli *c, const char *path, cli_compiling *x, cli_live *li
 }
 
 double cli_tune_left(const cli_tune_choice *k, double budget_s) {
-    double left_s = budget_s - k->elapsed_s, least_s = (1 - search_part) * budget_s;
-    return left_s > least_s ? left_s : least_s;
+    if (!k->precision.given || budget_s <= 0) return budget_s;
+    double left_s = (1 - (k->precision.all.n ? judge_part : 0)) * budget_s - k->elapsed_s;
+    return fmax(left_s, least_part * budget_s);
 }
 
 /* --- what it costs -------------------------------------------------------------------------------------------------
@@ -193,6 +198,14 @@ hone_rc cli_tune_judge(cli *c, const char *path, const cli_compiling *x, cli_tun
     return rc;
 }
 
+static void put_time(const cli *c, const cli_tune_choice *k) {
+    char a[CLI_TEXT_N], b[CLI_TEXT_N];
+    double budget_s = cli_seconds(c, "budget", 0);
+    if (budget_s <= 0) return;
+    printf("time      %s for the choice, %s for kernels\n", cli_text_duration(k->elapsed_s, a),
+           cli_text_duration(cli_tune_left(k, budget_s), b));
+}
+
 void cli_tune_put_choice(const cli *c, const cli_tune_choice *k) {
     const hone_precision_summary *s = &k->precision.summary;
     if (!k->precision.given) return;
@@ -200,6 +213,7 @@ void cli_tune_put_choice(const cli *c, const cli_tune_choice *k) {
     cli_put(c, stdout, k->file, 0);
     printf("\n");
     cli_mixed_put(c, &k->precision);
+    put_time(c, k);
     if (k->sizes) {
         printf("sizes     ");
         cli_put(c, stdout, k->sizes, 0);

@@ -27,7 +27,7 @@ typedef struct cli_tune_choice {
  * it is. */
 hone_rc cli_tune_choose(cli *c, const char *path, cli_compiling *x, cli_live *live, cli_tune_choice *out,
                         hone_err *err);
-/* What of `budget_s` is left for kernels, at least half of it. 0 is none given. */
+/* What of `budget_s` kernels have: what is left, and little where nothing is. 0: none was given. */
 double cli_tune_left(const cli_tune_choice *k, double budget_s);
 /* What the choice costs, of the model as `hone compile` makes it now, where there are samples. */
 hone_rc cli_tune_judge(cli *c, const char *path, const cli_compiling *x, cli_tune_choice *k, hone_err *err);

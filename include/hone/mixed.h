@@ -30,8 +30,8 @@ typedef struct hone_mixed_options {
     bool no_smooth;
     const char *compiler;
     uint32_t n_jobs, n_threads;
-    hone_progress
-        progress; /* stages: those of hone_compile_options, "samples", "profile", "products", "points", "proof" */
+    hone_progress progress; /* stages: those of hone_compile_options, "samples", "profile", "ranges", "products",
+                               "points", "proof" */
     const volatile int *stop;
     const char *keep;
     const char *engine; /* NULL: "auto" */
@@ -44,9 +44,11 @@ typedef struct hone_mixed_options {
     const char *metric_name; /* what its values depend on besides, a command line, say; NULL: "" */
     const char *points;      /* file where evaluated points are kept, and looked up; NULL: none */
     bool replace;            /* a file of something else is written anew, else it is E_MISMATCH */
-    double budget_s; /* the engine is asked for no more points when this time is over; what comes before (ranges,
-                        each product alone and the first points of the engine) and the proof are done in any
-                        case. 0: n_points alone count */
+    double budget_s; /* of the whole search, from the call on to the proof. What has begun is finished: compilations, of
+                        the model of floats, of two that are timed and of one with both versions of each product, and
+                        the samples run once. Then f32, all products narrow and four more points are evaluated in any
+                        case; from parts of the time on no other way to take ranges, no product alone and no point of
+                        the engine is begun, and only points that may be chosen are proven. 0: n_points alone count */
 } hone_mixed_options;
 static inline hone_mixed_options hone_mixed_defaults(void) {
     hone_mixed_options o = HONE_ZERO;
@@ -62,7 +64,7 @@ typedef struct hone_mixed_point {
     double error;       /* on the samples that were searched on */
     double latency;     /* predicted, by that of f32 */
     uint64_t weights_b; /* of the products */
-    double held_error;  /* on those held out */
+    double held_error;  /* on those held out; NAN: there was no time for it, and it could not be chosen */
     double held_bound;  /* its upper end, 95 %, one-sided (Student's t over samples, or over parts with a metric) */
     bool proven;        /* held_bound is within max_error */
 } hone_mixed_point;
@@ -79,6 +81,11 @@ typedef struct hone_mixed_front {
     size_t n_samples, n_held;
     char *text; /* of the choice, as hone_precision_choose gives it */
     void *owned;
+    bool late;         /* budget_s left something out: less was done than the next four numbers could have been */
+    uint32_t n_ranges; /* ways to take ranges that were tried, of n_ranges_all */
+    uint32_t n_ranges_all;
+    uint32_t n_alone; /* products that were tried alone, of n_products */
+    uint32_t n_asked; /* points that the engine was asked for */
 } hone_mixed_front;
 HONE_API hone_rc hone_mixed_search(const hone_graph *g, const hone_array *sample, size_t n_samples,
                                    const hone_mixed_options *options, hone_mixed_front *out, hone_err *err);

@@ -36,7 +36,9 @@ typedef struct session {
     char *digits; /* room for a point's text */
     uint64_t *wide, *slim;
     uint32_t n_evaluated, n_reused;
-    double start_s;
+    double start_s, until_s; /* until_s 0: time is not limited */
+    double measured_s;       /* of running n_measured samples and judging them */
+    size_t n_measured;
 } session;
 
 static hone_rc no_memory(hone_err *err) { return hn_fail(err, HONE_E_NOMEM, "out of memory"); }
@@ -260,15 +262,30 @@ static hone_rc measure(session *s, const bool *narrow, uint32_t ranges, const si
     bool exact = !memchr(narrow, true, s->run.n_seen);
     if (exact && !s->o.metric) return *out = 0, HONE_OK;
     hone_rc rc = exact ? HONE_OK : open_program(s, ranges, err);
-    if (rc) return rc;
-    return s->o.metric ? ask_metric(s, narrow, ranges, index, n, exact, out, err)
-                       : mean_distance(s, narrow, ranges, index, n, out, err);
+    double start_s = hn_now_s();
+    if (!rc && s->o.metric)
+        rc = ask_metric(s, narrow, ranges, index, n, exact, out, err);
+    else if (!rc)
+        rc = mean_distance(s, narrow, ranges, index, n, out, err);
+    s->measured_s += hn_now_s() - start_s, s->n_measured += n;
+    return rc;
 }
+
+static double proof_s(void *arg) {
+    const session *s = arg;
+    return s->n_measured ? s->measured_s / (double)s->n_measured * (double)s->n_held : 0;
+}
+
+static const hn_kept_point *find_kept(session *s, const bool *narrow, uint32_t ranges) {
+    for (uint32_t i = 0; i < s->run.n_seen; i++) s->digits[i] = narrow[i] ? '1' : '0';
+    return hn_kept_find(&s->kept, s->way[ranges], s->digits);
+}
+
+static bool is_known(void *arg, const bool *narrow, uint32_t ranges) { return find_kept(arg, narrow, ranges) != NULL; }
 
 static hone_rc error_of(void *arg, const bool *narrow, uint32_t ranges, double *out, hone_err *err) {
     session *s = arg;
-    for (uint32_t i = 0; i < s->run.n_seen; i++) s->digits[i] = narrow[i] ? '1' : '0';
-    const hn_kept_point *known = hn_kept_find(&s->kept, s->way[ranges], s->digits);
+    const hn_kept_point *known = find_kept(s, narrow, ranges);
     if (known) return s->n_reused++, *out = known->error, HONE_OK;
     hone_rc rc = measure(s, narrow, ranges, s->taken, s->n_taken, out, err);
     s->n_evaluated += !rc;
@@ -333,9 +350,12 @@ static double applied_error(const session *s, const hn_mixed *m) {
     return s->o.metric ? usual_factor * m->point[0].error : usual_error;
 }
 
+/* When time is over only points that may be chosen are proven. */
 static hone_rc prove_front(session *s, hn_mixed *m, hone_mixed_front *f, hn_arena *a, hone_err *err) {
     size_t *list;
+    bool may = true;
     proof p;
+    f->max_error = applied_error(s, m);
     hone_rc rc = hn_mixed_front(m, &list, &f->n, err);
     if (!rc) rc = begin_proof(s, &m->point[0], &p, err);
     f->point = rc ? NULL : HN_NEW_N(a, hone_mixed_point, f->n + 1);
@@ -346,12 +366,14 @@ static hone_rc prove_front(session *s, hn_mixed *m, hone_mixed_front *f, hn_aren
         if (!narrow) return no_memory(err);
         memcpy(narrow, x->narrow, m->of->n * sizeof *narrow);
         hone_mixed_point *to = &f->point[i];
-        *to = (hone_mixed_point){s->way[x->ranges], narrow, 0, x->error, x->latency, x->weights_b, 0, 0, false};
+        *to = (hone_mixed_point){s->way[x->ranges], narrow, 0, x->error, x->latency, x->weights_b, NAN, NAN, false};
         for (uint32_t k = 0; k < m->of->n; k++) to->n_narrow += narrow[k];
+        may = may && x->error <= f->max_error;
+        if (!may && hn_mixed_late(m->of, 1, 0)) continue;
         tell(s, "proof", i, f->n);
         rc = prove(s, &p, x, to, err);
+        may = may && to->proven;
     }
-    f->max_error = applied_error(s, m);
     if (!rc) f->chosen = choose(f);
     return rc;
 }
@@ -381,6 +403,9 @@ static hone_rc fill_front(session *s, hn_mixed *m, hone_mixed_front *f, hone_err
     f->n_samples = s->n_taken, f->n_held = s->n_held;
     hone_rc rc = hn_arena_ok(a) ? prove_front(s, m, f, a, err) : no_memory(err);
     f->n_evaluated = s->n_evaluated, f->n_reused = s->n_reused;
+    f->n_ranges = m->n_ranges, f->n_ranges_all = m->of->n_ranges;
+    f->n_alone = m->n_alone, f->n_asked = m->n_asked;
+    f->late = m->n_ranges < m->of->n_ranges || m->n_alone < m->of->n || m->late;
     return rc ? rc : print_choice(s, f, err);
 }
 
@@ -394,8 +419,11 @@ static hone_rc search(session *s, hone_mixed_front *f, hone_err *err) {
                                 .engine = s->o.engine,
                                 .seed = s->o.seed,
                                 .n_points = s->o.n_points,
-                                .until_s = s->o.budget_s > 0 ? s->start_s + s->o.budget_s : 0,
+                                .start_s = s->start_s,
+                                .until_s = s->until_s,
+                                .proof_s = proof_s,
                                 .error = error_of,
+                                .known = is_known,
                                 .told = tell,
                                 .arg = s};
     hone_rc rc = hn_mixed_run(&problem, &m, err);
@@ -408,6 +436,7 @@ static hone_rc read_options(session *s, const hone_mixed_options *options, hone_
     s->o = hone_mixed_defaults();
     hone_rc rc = hn_options_read(&s->o, sizeof s->o, options, "mixed", err);
     if (rc) return rc;
+    s->until_s = s->o.budget_s > 0 ? s->start_s + s->o.budget_s : 0;
     s->precision = hone_precision_defaults();
     s->precision.calibrate = s->o.calibrate, s->precision.percentile = s->o.percentile;
     s->precision.no_smooth = s->o.no_smooth, s->precision.compiler = s->o.compiler;

@@ -27,7 +27,11 @@ typedef struct hn_mixed_problem {
     const char *engine;
     uint64_t seed;
     uint32_t n_points;
-    double until_s; /* the engine is asked for no point from then on, but for its first ones; 0: it is */
+    /* What is optional is not begun from parts of that time on (search.c); until_s 0: all is. */
+    double start_s, until_s;
+    bool (*known)(void *arg, const bool *narrow, uint32_t ranges); /* its error takes no time; NULL: none is */
+    double (*now_s)(void *arg);                                    /* NULL: the clock */
+    double (*proof_s)(void *arg); /* of a point of the front: time for it is left; NULL: 0 */
     /* The error of a point, which may be infinite. */
     hone_rc (*error)(void *arg, const bool *narrow, uint32_t ranges, double *out, hone_err *err);
     void (*told)(void *arg, const char *stage, size_t done, size_t total); /* NULL: nobody */
@@ -41,7 +45,11 @@ typedef struct hn_mixed {
     size_t n, room;
     uint32_t *order; /* of products, once each was narrow alone: most latency for least error first */
     uint32_t ranges; /* that products alone were tried with: of least error when all are narrow */
+    uint32_t n_ranges, n_alone, n_asked; /* ways, products alone and points of the engine that there was time for */
+    bool late;                           /* the engine was not asked for all points that it was to be asked for */
 } hn_mixed;
+/* Will that part of the time be over in more_s? */
+bool hn_mixed_late(const hn_mixed_problem *p, double part, double more_s);
 /* Each product alone, prefixes of their order, then what the engine asks for. */
 hone_rc hn_mixed_run(const hn_mixed_problem *problem, hn_mixed *out, hone_err *err);
 void hn_mixed_free(hn_mixed *m);

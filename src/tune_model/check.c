@@ -10,6 +10,7 @@
 #include <hone/inputs.h>
 #include <hone/profile.h>
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,33 @@ static double roof_of(const hn_tuning *t, const hn_kernel *k, const hone_profile
     return known ? fmin(x->of_peak, at_peak) * x->time_s.mid / n_launches : 0;
 }
 
+static void add_shape(const hn_tuning *t, const hn_type *type, hn_str *out) {
+    const hn_dtype_info *info = hn_dtype_of(type->dtype);
+    int64_t size;
+    hn_str_add(out, info ? info->text : "?");
+    for (uint32_t d = 0; d < type->rank; d++) {
+        hn_str_add(out, d ? ", " : "[");
+        if (hn_dim_eval(t->m->g->dims, type->dim[d], t->symbol, &size))
+            hn_str_addf(out, "%" PRId64, size);
+        else
+            hn_dim_print(t->m->g->dims, type->dim[d], out); /* what data alone decides */
+    }
+    hn_str_add(out, type->rank ? "]" : "[]");
+}
+
+/* Types of the results at the sizes that it is measured at. */
+static const char *shape_of(hn_tuning *t, const hn_kernel *k) {
+    const hn_node *n = &t->m->g->node[k->node];
+    hn_str text = {0};
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (i) hn_str_add(&text, ", ");
+        add_shape(t, hn_type_of(t->m->g, n->out[i]), &text);
+    }
+    const char *out = text.failed ? NULL : hn_strdup(&t->a, text.text ? text.text : "");
+    hn_str_free(&text);
+    return out;
+}
+
 static void note(hn_tuning *t, const hone_profile_row *x) {
     for (size_t i = 0; i < t->n_kernels; i++) {
         hn_tuned *k = &t->kernel[i];
@@ -116,7 +144,7 @@ static void note(hn_tuning *t, const hone_profile_row *x) {
         double n = x->n_launches > 0 ? (double)x->n_launches : 1;
         k->share = x->share;
         k->default_s = x->time_s.mid / n;
-        k->shape = hn_strdup(&t->a, x->call->shape);
+        k->shape = shape_of(t, k->k);
         k->roof_s = roof_of(t, k->k, x, n);
     }
 }

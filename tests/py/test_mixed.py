@@ -140,6 +140,18 @@ def test_tune_chooses_then_tunes_what_was_chosen(tmp_path):
     assert len(schedules) == len(all_narrow["kernels"]) and all(k["winner"] or k["schedule"] in schedules for k in all_narrow["kernels"])
 
 
+def test_a_budget_ends_the_choice(tmp_path):
+    """When it is over at once: f32, all in bytes and four more points by one way to take ranges; the same call then knows these."""
+    save(tmp_path / "m.onnx")
+    np.savez(tmp_path / "samples.npz", x=np.random.default_rng(1).standard_normal((16, 8, WIDTH)).astype("f4"))
+    words = ("tune", "m.onnx", "--precision", "mixed", "--data", "samples.npz", "--threads", "1", "--winners", "winners.db", "--budget", "0.2s", "-q")
+    done = subprocess.run([HONE, *words], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and f"0 of {LAYERS} products alone, 1 of 4 ways" in done.stdout and "time " in done.stdout, done.stderr + done.stdout
+    whole = subprocess.run([HONE, "compile", *words[1:6], "--points", "4", "--no-winners", "-o", "m", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    front = json.loads(whole.stdout)["front"]
+    assert not front["late"] and front["alone"] == LAYERS and front["known"] >= 2
+
+
 def test_tune_is_measured_at_the_sizes_of_the_samples(tmp_path):
     save(tmp_path / "m.onnx")
     m = onnx.load(tmp_path / "m.onnx")

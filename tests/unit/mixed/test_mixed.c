@@ -14,6 +14,7 @@ enum { N = 12, FIRST = 3, SECOND = 8 };
 
 typedef struct planted {
     unsigned n_calls, fails_at;
+    double now_s; /* a clock that goes on by a second with each call */
     bool cancels; /* the two sensitive products make up for each other; the first product is sensitive, too */
 } planted;
 
@@ -21,6 +22,7 @@ typedef struct planted {
 static hone_rc planted_error(void *arg, const bool *narrow, uint32_t ranges, double *out, hone_err *err) {
     planted *p = arg;
     double sum = 0;
+    p->now_s++;
     if (++p->n_calls == p->fails_at) return hn_fail(err, HONE_E_FAILED, "the metric fails");
     bool both = p->cancels && narrow[FIRST] && narrow[SECOND];
     for (int i = 0; i < N; i++) {
@@ -83,22 +85,80 @@ static void test_planted(void) {
     hn_mixed_free(&m), hn_mixed_free(&again);
 }
 
-/* When time is over the engine is asked for no more points than it was given first, of which there are N, behind f32,
- * all products by both ways, and each alone. */
-static void test_time_is_over(void) {
+static bool all_narrow(const hn_mixed_point *x) { return x && !memchr(x->narrow, false, N); }
+static double planted_now(void *arg) { return ((const planted *)arg)->now_s; }
+static double two_seconds(void *arg) { return (void)arg, 2; }
+
+/* Of all time .3 is for ways to take ranges, behind f32, and .6 until no product alone is begun. */
+static void test_time_is_short(void) {
+    static const struct {
+        const char *name;
+        double until_s;
+        uint32_t n_ranges, n_alone, n_asked;
+        bool late;
+    } cases[] = {
+        {"over_at_once", 1, 1, 0, 4, true},
+        {"ranges_then_some_products", 10, 2, 3, 4, true},
+        {"all_products_some_points", 26, 2, 12, 11, true},
+        {"enough", 1e6, 2, 12, 64, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        planted p = {0};
+        hn_mixed_problem problem = problem_of(&p);
+        hn_mixed m;
+        problem.until_s = cases[i].until_s, problem.now_s = planted_now;
+        if (!ok(hn_mixed_run(&problem, &m, NULL) == HONE_OK, "time/%s", cases[i].name)) continue;
+        ok(m.n_ranges == cases[i].n_ranges && m.n_alone == cases[i].n_alone, "time/%s/parts: %u %u", cases[i].name,
+           m.n_ranges, m.n_alone);
+        ok(m.n_asked == cases[i].n_asked && m.late == cases[i].late, "time/%s/engine: %u %d", cases[i].name, m.n_asked,
+           m.late);
+        ok(all_narrow(fastest(&m, 1)) && fastest(&m, 0) == &m.point[0], "time/%s/ends", cases[i].name);
+        hn_mixed_free(&m);
+    }
+}
+
+/* What saves most is tried alone, and what there was no time for stands behind it, by what it saves. */
+static void test_order_without_time(void) {
+    static const double change[N] = {-.01, -.02, -.03, -.2, -.05, .01, -.07, -.08, -.1, -.04, -.06, -.09};
+    static const uint32_t order[N] = {11, 3, 8, 7, 6, 10, 4, 9, 2, 1, 0, 5};
     planted p = {0};
     hn_mixed_problem problem = problem_of(&p);
-    hn_mixed m, all;
-    problem.until_s = 1e-9; /* of the clock, which began at 0 */
-    if (!ok(hn_mixed_run(&problem, &m, NULL) == HONE_OK, "search/time_is_over")) return;
-    ok(m.n == 1 + 2 + N + N, "search/first_points_alone: %zu", m.n);
-    ok(fastest(&m, .01) && fabs(fastest(&m, .01)->latency - .7) < 1e-9, "search/first_points_are_a_front");
-    problem.until_s = 1e18;
-    if (ok(hn_mixed_run(&problem, &all, NULL) == HONE_OK, "search/time_enough")) {
-        ok(all.n > m.n, "search/time_for_more: %zu", all.n);
-        hn_mixed_free(&all);
-    }
+    hn_mixed m;
+    problem.until_s = 10, problem.now_s = planted_now, problem.change = change;
+    if (!ok(hn_mixed_run(&problem, &m, NULL) == HONE_OK, "time/order")) return;
+    bool same = m.n_alone == 3 && !memcmp(m.order, order, sizeof order);
+    ok(same, "time/order/%u tried: %u %u %u %u", m.n_alone, m.order[0], m.order[1], m.order[2], m.order[3]);
     hn_mixed_free(&m);
+}
+
+static bool yes(void *arg, const bool *narrow, uint32_t ranges) { return (void)arg, (void)narrow, (void)ranges, true; }
+
+static void test_what_is_known_takes_no_time(void) {
+    planted p = {0};
+    hn_mixed_problem problem = problem_of(&p);
+    hn_mixed m;
+    problem.until_s = 1, problem.now_s = planted_now, problem.known = yes;
+    if (!ok(hn_mixed_run(&problem, &m, NULL) == HONE_OK, "time/known")) return;
+    ok(m.n_ranges == 2 && m.n_alone == N && m.n_asked == 64 && !m.late, "time/known/all: %u %u", m.n_alone, m.n_asked);
+    hn_mixed_free(&m);
+}
+
+/* The engine ends while there is time to prove the front. */
+static void test_time_for_the_proof(void) {
+    unsigned asked[2];
+    for (int i = 0; i < 2; i++) {
+        planted p = {0};
+        hn_mixed_problem problem = problem_of(&p);
+        hn_mixed m;
+        problem.until_s = 60, problem.now_s = planted_now, problem.proof_s = i ? two_seconds : NULL;
+        if (!ok(hn_mixed_run(&problem, &m, NULL) == HONE_OK, "time/proof")) return;
+        size_t *front, n;
+        bool good = hn_mixed_front(&m, &front, &n, NULL) == HONE_OK;
+        ok(good && (!i || p.now_s + 2 * (double)n < 63), "time/proof/%zu points at %g", n, p.now_s);
+        asked[i] = m.n_asked;
+        hn_mixed_free(&m);
+    }
+    ok(asked[1] + 10 < asked[0], "time/proof/fewer points of the engine: %u %u", asked[1], asked[0]);
 }
 
 /* What prefixes of the order cannot have: the engine's part. */
@@ -181,7 +241,10 @@ static void test_upper(void) {
 
 int main(void) {
     test_planted();
-    test_time_is_over();
+    test_time_is_short();
+    test_order_without_time();
+    test_time_for_the_proof();
+    test_what_is_known_takes_no_time();
     test_cancelling();
     test_kept();
     sweep_allocations("kept/nth_allocation_fails", parse_kept,
