@@ -23,15 +23,19 @@ static const cli_mcp_tool tools[] = {
      "wrote {path}: read it, say there what better means, then call tune"},
     {"tune", CLI_MCP_WORK, false, "Search for the best controls",
      "Searches the compiler options and parameters that make a workload better, or the schedules of a model's kernels. "
+     "With `precision` (mixed, int8, bf16 or a file) and `data` it first chooses which products of a model may be "
+     "narrow. "
      "A search takes minutes to hours: the answer comes after `wait_s` with a job and a session; `status` with the job "
      "tells how it goes, `stop` ends it. Everything finished is recorded: a stopped or lost search is continued by the "
      "same call. A gain reported here is not yet a proof: call `validate`.",
      "workload text", "the workload file (default hone.yaml), or a model file",
      "evals time engine seed jobs cpu no-canary store resume new warm-start pack budget target symbol size threads "
-     "kernels winners cc relaxed",
+     "kernels winners cc relaxed precision data calibrate percentile no-smooth max-error metric metric-limit front "
+     "points key prove-latency output",
      "-q",
      "session~int workload~text reason~text speedup~num? speedup_lo~num? speedup_hi~num? trials~int reused~int "
-     "classes~object point~object? argv~text? elapsed_s:num own_s~num store~text gain~any kernels~*object winners~text",
+     "classes~object point~object? argv~text? elapsed_s:num own_s~num store~text gain~any kernels~*object winners~text "
+     "precision_file~text products~int narrow~int sample_sizes~text? front~object precision~object",
      "session {session} of '{workload}' ended ({reason}) after {trials} trials; the best is better than the baseline "
      "by a factor of {speedup} (closing race: {speedup_lo} to {speedup_hi}); `validate` proves it|tuned in {elapsed_s} "
      "s; default against tuned time of the whole model (low, middle, high):\n{gain}"},
@@ -93,11 +97,11 @@ static const cli_mcp_tool tools[] = {
      "checked against a reference.",
      "model text", "the model file",
      "output emit embed-weights target relaxed tolerance reference no-parity symbol specialize cc winners no-winners "
-     "jobs state "
-     "threads",
+     "jobs state threads precision data calibrate percentile no-smooth max-error metric metric-limit front points key "
+     "prove-latency",
      "",
      "output:text nodes:int kernels:int distinct:int fallbacks:int winners:int cached:bool arena_b:int weights_b:int "
-     "code_b:int time_s:num stages:object text:text?",
+     "code_b:int time_s:num stages:object text:text? front~object precision~object",
      "wrote {output}: {kernels} kernels of {nodes} nodes, {fallbacks} of them fell back to the reference"},
     {"bench", CLI_MCP_WORK, true, "Time a model",
      "Times a compiled library, a model file or a language model on random inputs, alone or in turns with another "

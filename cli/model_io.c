@@ -238,8 +238,6 @@ size_t cli_array_count(const hone_array *a) {
     return n;
 }
 
-size_t cli_array_bytes(const hone_array *a) { return cli_array_count(a) * hone_dtype_size_b(a->dtype); }
-
 const char *cli_array_text(const hone_array *a, char buf[256]) {
     size_t n = (size_t)snprintf(buf, 256, "%s[", hone_dtype_name(a->dtype));
     for (uint32_t d = 0; d < a->rank && n < 220; d++)

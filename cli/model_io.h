@@ -159,7 +159,6 @@ hone_rc cli_arrays_match(const hone_model *m, cli_arrays *x, hone_err *err);
 /* As hone_inputs_random, with the names of the inputs. */
 hone_rc cli_arrays_random(const hone_model *m, const char *sizes, uint64_t seed, cli_arrays *out, hone_err *err);
 size_t cli_array_count(const hone_array *a);
-size_t cli_array_bytes(const hone_array *a);
 /* "f32[4, 8]" in buf. */
 const char *cli_array_text(const hone_array *a, char buf[256]);
 

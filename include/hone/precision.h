@@ -17,6 +17,20 @@
 extern "C" {
 #endif
 
+/* Samples of a graph's inputs: input i of sample s is a[s * n_inputs + i]. {0}: none yet. */
+typedef struct hone_precision_samples {
+    hone_array *a; /* their data is borrowed */
+    size_t n, n_inputs;
+} hone_precision_samples;
+/* Adds what n_arrays arrays hold, which stay the caller's and must last as long. They belong to inputs by name, or,
+ * where there is one of both, without. An array has the input's shape with the samples along its first axis, or one
+ * axis more in front; one with a single sample is shared by all. E_INPUT: names the label, the input and what differs.
+ */
+HONE_API hone_rc hone_precision_add_samples(hone_precision_samples *s, const hone_graph *g, const char *label,
+                                            const char *const *name, const hone_array *array, size_t n_arrays,
+                                            hone_err *err);
+HONE_API void hone_precision_free_samples(hone_precision_samples *s);
+
 typedef struct hone_precision_options {
     size_t size;            /* hone_precision_defaults() sets it */
     const char *calibrate;  /* how ranges follow from values: "mse" (NULL), "minmax", "percentile", "entropy" */

@@ -22,6 +22,7 @@ _LAZY = {
     **dict.fromkeys(("Model", "compile", "compile_to_c", "generate", "inspect", "load"), "model"),
     **dict.fromkeys(("Controls", "check", "keygen", "minimize", "report", "tune", "validate"), "compilers"),
     **dict.fromkeys(("Winners", "tune_model"), "winners"),
+    **dict.fromkeys(("Precision", "choose_precision"), "precision"),
     "Server": "server",
     **dict.fromkeys(("RayService", "serve_ray"), "ray_service"),
     **dict.fromkeys(("Answer", "Beam", "Conversation", "LanguageModel", "Session", "Stream", "TopToken"), "language"),

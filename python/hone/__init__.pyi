@@ -53,6 +53,7 @@ from .model import (
 )
 from .config import SearchConfiguration as SearchConfiguration
 from .outcome import INVALID_SCORE as INVALID_SCORE, Outcome as Outcome
+from .precision import Precision as Precision, choose_precision as choose_precision
 from .results import Results as Results, Trial as Trial
 from .search import Callback as Callback, Search as Search
 from .ray_service import RayService as RayService, serve_ray as serve_ray

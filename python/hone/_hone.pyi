@@ -257,6 +257,17 @@ serve_options: _Rows
 
 def serve_run(models: tuple[str, ...], options: dict[str, Any], port: int, stop: Any, callback: Callable[[str, str, int, str], object], /) -> None: ...
 
+# --- precision: python/src/precision.c
+
+precision_options: _Rows
+
+def precision_open(path: str, symbols: tuple[str, ...], samples: tuple[tuple[str, dict[str, Any]], ...], /) -> object: ...
+def precision_choose(samples: object, kind: str, options: dict[str, Any], metric: Optional[Callable[[dict[int, dict[str, Any]]], float]],
+                     name: Optional[str], callback: Any, /) -> dict[str, Any]: ...
+def precision_judge(samples: object, text: str, target: Optional[str], compiler: Optional[str], winners: Optional[str], threads: int, relaxed: bool,
+                    latency: bool, /) -> dict[str, Any]: ...
+def precision_read(text: str, label: str, key: Optional[str], /) -> tuple[int, int]: ...
+
 # --- winners: python/src/winners.c
 
 tune_model_options: _Rows

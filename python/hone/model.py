@@ -433,6 +433,8 @@ def compile(
     relaxed: bool = False,
     tolerance: float = -1.0,
     embed_weights: bool = False,
+    precision: Any = None,
+    data: Any = None,
     parity: bool = True,
     reference: bool = False,
     compiler: Optional[str] = "cc",
@@ -453,6 +455,7 @@ def compile(
       state: inputs and outputs that stay in the model from one call to the next: {"past.*": "present.*"} or
         ["past.*=present.*"]
       progress: called as progress(stage, done, total)
+      data: samples for precision, as of `hone.choose_precision`
       {options}
 
     Ctrl-C ends it; nothing is left behind.
@@ -465,6 +468,10 @@ def compile(
     work = _hone.Temp("hone-model-")
     try:
         path = _model_file(model, work.path)
+        if precision is not None or data is not None:
+            from .precision import take
+
+            options["precision"] = take(path, precision, data, symbols)
         stem = os.path.join(work.path, Path(path).stem or "model")
         source = _Source(path, _symbols(symbols), _versions(specialize), _states(state), options)
         result = _hone.compile(path, stem, False, False, source.symbols, source.specialize, source.state, options, _spread(progress))

@@ -1,8 +1,11 @@
 """Winners: schedules that tuning a model's kernels has proven faster, which later compilations take."""
 from __future__ import annotations
 
+import functools
+import math
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
@@ -11,16 +14,21 @@ from . import _hone
 from ._options import documented, plain
 from ._show import html_table, number, seconds, text_table
 from .model import Symbols, _sizes, _symbols
+from .precision import KINDS, Precision, choose, open_samples, read
 
 PathLike = Union[str, "os.PathLike[str]"]
 Interval = tuple[float, float, float]  # low, middle, high
+# Of options those that say how a choice is made; parts of the budget: for the choice, for what it costs, for kernels in any case
+# (as the command `hone tune` has it).
+_CHOICE = ("calibrate", "percentile", "smooth", "max_error", "metric", "metric_limit", "front", "points")
+_SEARCH_PART, _JUDGE_PART, _LEAST_PART = 0.5, 0.1, 0.1
 _HEADS = ["kernel", "kind", "share", "default", "tuned", "gain", "schedule", "search"]
 
 
 class TunedEvent(NamedTuple):
     """What tuning a model says as it goes."""
 
-    stage: str  #: "profile", "search", "proof", "winner", "check", "warning"
+    stage: str  #: "precision" (text: its part), "profile", "search", "proof", "winner", "check", "warning"
     kernel: Optional[str]
     kind: Optional[str]
     share: float  #: of the model's time in default kernels
@@ -48,6 +56,9 @@ class TunedModel(NamedTuple):
     elapsed_s: float
     winners: Union[Path, str]  #: their file; of a server its URL, without user and password
     gain_also: Interval  #: as gain, at the sizes of `also`; of a language model, a prompt
+    precision: Optional[Precision] = None  #: the choice that was made first
+    precision_file: Optional[Path] = None  #: where it stands
+    judged: Optional[dict[str, Any]] = None  #: what it costs: `samples`, `held_out`, `outputs` (dicts of `name`, `elements`, `other`, `rms`, `largest`, `rows`, `same_top`), `latency` (by that of floats: low, middle, high), `pairs`
 
     def _rows(self) -> list[list[str]]:
         return [[k["kernel"], k["kind"], number(100 * k["share"], 1) + " %", seconds(k["default_s"]), seconds(k["tuned_s"]),
@@ -61,6 +72,14 @@ class TunedModel(NamedTuple):
         return html_table(_HEADS, self._rows(), f"model {number(self.gain[1], 3)}")
 
 
+class _Tuning(NamedTuple):
+    model: str
+    symbols: Symbols
+    sizes: Union[None, str, Mapping[str, int]]
+    callback: Optional[Callable[[TunedEvent], object]]
+    options: dict[str, Any]
+
+
 def tune_model(
     model: PathLike,
     budget: Union[str, float, None] = None,
@@ -68,6 +87,11 @@ def tune_model(
     symbols: Symbols = None,
     sizes: Union[None, str, Mapping[str, int]] = None,
     callback: Optional[Callable[[TunedEvent], object]] = None,
+    precision: Union[None, PathLike, Precision] = None,
+    data: Any = None,
+    output: Optional[PathLike] = None,
+    key: Optional[PathLike] = None,
+    prove_latency: bool = False,
     **options: Any,
 ) -> TunedModel:
     """Searches schedules and compiler flags for the kernels of a model that take the time; `hone.tune("model.onnx")` is this.
@@ -78,6 +102,11 @@ def tune_model(
     Options:
       symbols: as of `hone.compile`
       callback: called with a TunedEvent as things happen
+      data: samples for precision, and calibrate, percentile, smooth, max_error, metric, metric_limit, front, points: as of
+        `hone.choose_precision`, whose search is made first
+      output: "dir/name": the choice is written as dir/name.precision and its points as dir/name.front; None: beside the model
+      key: the file that precision names must be signed with this key
+      prove_latency: also time the tuned model beside that of floats, in pairs
       {options}
 
     Raises:
@@ -85,10 +114,58 @@ def tune_model(
     """
     if budget is not None:
         options["budget_s"] = duration_s(budget)
-    got = _hone.tune_model(os.fspath(model), _symbols(symbols), {**plain(options), "sizes": _sizes(sizes)},
-                           None if callback is None else lambda event: callback(TunedEvent(**event)))  # fmt: skip
+    words = {k: options.pop(k) for k in _CHOICE if k in options}
+    if precision is None and (words or data is not None or output is not None or key is not None or prove_latency):
+        raise _hone.UsageError("samples, and how a choice is made of them, go with precision=")
+    if precision is not None:
+        return _tune_chosen(_Tuning(os.fspath(model), symbols, sizes, callback, options), precision, data, output, key, prove_latency, words)
+    return _tune(_Tuning(os.fspath(model), symbols, sizes, callback, options))
+
+
+def _tune(t: _Tuning) -> TunedModel:
+    got = _hone.tune_model(t.model, _symbols(t.symbols), {**plain(t.options), "sizes": _sizes(t.sizes)},
+                           None if t.callback is None else lambda event: t.callback(TunedEvent(**event)))  # fmt: skip
     got["winners"] = _shown(got["winners"])
     return TunedModel(**got)
+
+
+def _stage(t: _Tuning, stage: str, done: int, total: int) -> None:
+    if t.callback:
+        none = (math.nan, math.nan, math.nan)
+        t.callback(TunedEvent("precision", None, None, math.nan, math.nan, math.nan, none, done, total, 0, math.nan, math.nan, stage))
+
+
+def _tune_chosen(t: _Tuning, precision: Any, data: Any, output: Optional[PathLike], key: Optional[PathLike], prove_latency: bool,
+                 words: dict[str, Any]) -> TunedModel:  # fmt: skip
+    """The choice, then the kernels of what was chosen, then what it costs."""
+    start_s, budget_s = time.monotonic(), t.options.get("budget_s", 0)
+    now = isinstance(precision, str) and precision in KINDS
+    if prove_latency and data is None:
+        raise _hone.UsageError("prove_latency goes with data=")
+    if now and key is not None:
+        raise _hone.UsageError("'key' goes with a file: what is chosen now is not signed")
+    samples = open_samples(t.model, t.symbols, data, precision if now else "file")
+    stem = os.fspath(output) if output is not None else os.path.splitext(t.model)[0]
+    if now:
+        shared = {k: t.options[k] for k in ("engine", "seed", "threads", "compiler", "jobs") if k in t.options}
+        if precision == "mixed":
+            words.setdefault("front", stem + ".front")
+        chosen = choose(samples, precision, words.pop("metric", None), words.pop("metric_limit", 600), functools.partial(_stage, t),
+                        {**shared, **words, "budget_s": _SEARCH_PART * budget_s})
+        file: Optional[Path] = chosen.save(stem + ".precision")
+    else:
+        chosen = precision if isinstance(precision, Precision) else read(precision, key)
+        file = None if isinstance(precision, Precision) else Path(precision)
+    if budget_s > 0:
+        left_s = (1 - (_JUDGE_PART if data is not None else 0)) * budget_s - (time.monotonic() - start_s)
+        t.options["budget_s"] = max(left_s, _LEAST_PART * budget_s)
+    made = _tune(t._replace(options={**t.options, "precision": chosen.text}))
+    judged = None
+    if data is not None:
+        o = plain(t.options)
+        judged = _hone.precision_judge(samples, chosen.text, o.get("target"), o.get("compiler"), o.get("winners"), o.get("threads", 0),
+                                       bool(o.get("relaxed")), prove_latency)
+    return made._replace(precision=chosen, precision_file=file, judged=judged)
 
 
 def duration_s(text: Union[str, float]) -> float:

@@ -53,6 +53,7 @@ int hn_py_add_compile(PyObject *module);
 int hn_py_add_compilers(PyObject *module);
 int hn_py_add_controls(PyObject *module);
 int hn_py_add_winners(PyObject *module);
+int hn_py_add_precision(PyObject *module);
 int hn_py_add_serve(PyObject *module);
 int hn_py_add_text(PyObject *module);
 

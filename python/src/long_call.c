@@ -36,8 +36,7 @@ static bool wait_a_little(work *w) {
     return done;
 }
 
-/* The first exception is the one that is raised. */
-static void keep_exception(hn_py_call *call) {
+void hn_py_call_keep(hn_py_call *call) {
     call->stop = 1;
     if (call->type)
         PyErr_Clear();
@@ -69,7 +68,7 @@ int hn_py_call_long(const hn_py_state *state, hn_py_call *call) {
     }
     while (!done) {
         Py_BEGIN_ALLOW_THREADS done = wait_a_little(&w);
-        Py_END_ALLOW_THREADS if (PyErr_CheckSignals()) keep_exception(call);
+        Py_END_ALLOW_THREADS if (PyErr_CheckSignals()) hn_py_call_keep(call);
     }
     Py_BEGIN_ALLOW_THREADS pthread_join(thread, NULL);
     Py_END_ALLOW_THREADS pthread_cond_destroy(&w.changed);
@@ -81,7 +80,7 @@ void hn_py_call_event(hn_py_call *call, PyObject *(*make)(const void *event), co
     if (!call->callback || call->callback == Py_None || call->stop) return;
     PyGILState_STATE gil = PyGILState_Ensure();
     PyObject *shown = make(event), *answer = shown ? PyObject_CallOneArg(call->callback, shown) : NULL;
-    if (!answer) keep_exception(call);
+    if (!answer) hn_py_call_keep(call);
     Py_XDECREF(answer);
     Py_XDECREF(shown);
     PyGILState_Release(gil);

@@ -17,6 +17,8 @@ typedef struct hn_py_call {
 
 /* 0, or -1 with the exception of the callback, of a signal or of the error that `run` gave. */
 int hn_py_call_long(const hn_py_state *state, hn_py_call *call);
+/* With the GIL and an exception set: ends the call, which raises it, unless there was one before. */
+void hn_py_call_keep(hn_py_call *call);
 /* From inside the call, on its thread: callback(make(event)). What it raises stops the call. */
 void hn_py_call_event(hn_py_call *call, PyObject *(*make)(const void *event), const void *event);
 

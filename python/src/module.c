@@ -187,8 +187,8 @@ static void free_module(void *module) { clear(module); }
 
 static int (*const parts[])(PyObject *) = {
     hn_py_add_space,   hn_py_add_search,    hn_py_add_store,    hn_py_add_process, hn_py_add_model,
-    hn_py_add_compile, hn_py_add_compilers, hn_py_add_controls, hn_py_add_winners, hn_py_add_text,
-    hn_py_add_judge,   hn_py_add_serve,     hn_py_add_raises};
+    hn_py_add_compile, hn_py_add_compilers, hn_py_add_controls, hn_py_add_winners, hn_py_add_precision,
+    hn_py_add_text,    hn_py_add_judge,     hn_py_add_serve,    hn_py_add_raises};
 
 static int exec_module(PyObject *module) {
     if (add_exceptions(module, PyModule_GetState(module))) return -1;

@@ -86,6 +86,18 @@ static int opset_of(const hn_frame *f, const char *domain) {
     return -1;
 }
 
+/* What exporters leave out when they are asked to. */
+static const char *instead_of(const char *domain, const char *op) {
+    static const struct {
+        const char *domain, *op, *instead;
+    } list[] = {
+        {"ai.onnx.ml", "ZipMap", ": a list of maps is no tensor; convert with options={'zipmap': False}"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (!strcmp(domain, list[i].domain) && !strcmp(op, list[i].op)) return list[i].instead;
+    return "";
+}
+
 /* Why there is no row. */
 static void refuse_unknown(hn_importer *im, const HnOnnx__Node *node, const char *domain, int opset) {
     const char *shown = hn_node_shown(im, node);
@@ -102,7 +114,8 @@ static void refuse_unknown(hn_importer *im, const HnOnnx__Node *node, const char
         hn_import_refuse(im, "%s, opset %d of %s: hone supports this operator in opsets %d to %d", shown, opset, dot,
                          since, until);
     else
-        hn_import_refuse(im, "%s, opset %d of %s: unsupported operator", shown, opset, dot);
+        hn_import_refuse(im, "%s, opset %d of %s: unsupported operator%s", shown, opset, dot,
+                         instead_of(domain, node->op_type));
 }
 
 static const hn_lower_row *row_of(hn_importer *im, const hn_scope *s, const HnOnnx__Node *node, int *opset) {

@@ -101,7 +101,9 @@ static bool read_machine(machine *m) {
         ((int64_t)m->n_coef != (m->n_class - 1) * m->n_vector || (int64_t)m->n_rho < m->n_pair || !m->n_pair))
         hn_wrong(c, "coefficients, rho and vectors_per_class do not fit %lld classes", (long long)m->n_class);
     if (!m->n_rho) hn_wrong(c, "rho is missing");
-    if (hn_has(c, "prob_a") && m->n_vector) hn_refuse(c, "probabilities");
+    if (hn_has(c, "prob_a") && m->n_vector)
+        hn_refuse(c, "probabilities (prob_a), which an iteration finds; without them, as of SVC(probability=False), "
+                     "labels and scores are the same");
     return !hn_lower_failed(c);
 }
 

@@ -14,13 +14,13 @@ CALLS = {"compile": hone.compile, "load": hone.load, "call": hone.Model.__call__
          "profile": hone.Model.profile, "verify": hone.Model.verify, "reset_state": hone.Model.reset_state,
          "save_state": hone.Model.save_state, "load_state": hone.Model.load_state, "fork": hone.Model.fork,
          "tune": hone.tune, "validate": hone.validate,
-         "minimize": hone.minimize, "check": hone.check, "tune_model": hone.tune_model, "controls_load": hone.Controls.load,
+         "minimize": hone.minimize, "check": hone.check, "tune_model": hone.tune_model, "choose_precision": hone.choose_precision, "controls_load": hone.Controls.load,
          "controls_verify": hone.Controls.verify, "search": Search, "start": Search.start, "ask": Search.ask,
          "language_model": hone.LanguageModel, "text_generate": hone.LanguageModel.generate,
          "load_session": hone.LanguageModel.load_session, "server": hone.Server, "serve_ray": hone.serve_ray, "session_feed": hone.Session.feed,
          "tell": Search.tell, "compiler": ss.compiler, "from_file": ss.from_file}  # fmt: skip
 OPTIONS = {"compile": "compile_options", "tune": "tune_options", "validate": "prove_options", "minimize": "prove_options",
-           "check": "prove_options", "server": "serve_options", "tune_model": "tune_model_options", "language_model": "text_options",
+           "check": "prove_options", "server": "serve_options", "tune_model": "tune_model_options", "choose_precision": "precision_options", "language_model": "text_options",
            "text_generate": "generate_options"}  # fmt: skip
 
 

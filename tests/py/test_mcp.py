@@ -17,8 +17,8 @@ jsonschema = pytest.importorskip("jsonschema")
 HONE = os.environ.get("HONE") or os.path.join(os.environ.get("HONE_BUILD", "build"), "hone")
 ENV = {k: v for k, v in os.environ.items() if k.startswith(("HONE_", "ASAN_", "UBSAN_", "XDG_", "TMPDIR", "LC_"))}
 MODERN, LEGACY = "2026-07-28", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
-OPTIONS = {"init": 8, "tune": 21, "status": 3, "stop": 0, "results": 6, "best": 2, "validate": 15, "minimize": 12, "explain": 5,
-           "check": 8, "compile": 16, "bench": 17, "profile": 19}  # arguments that are options of the command
+OPTIONS = {"init": 8, "tune": 34, "status": 3, "stop": 0, "results": 6, "best": 2, "validate": 15, "minimize": 12, "explain": 5,
+           "check": 8, "compile": 28, "bench": 17, "profile": 19}  # arguments that are options of the command
 TOOLS = list(OPTIONS)
 
 # A search that needs no compiler: each trial runs for as long as `sleep` says.

@@ -297,6 +297,13 @@ static const ot_case cases[] = {
 static const struct {
     const char *name, *model, *says;
 } refused[] = {
+    {"probabilities_of_support_vectors",
+     "opset 17\n"
+     "opset ai.onnx.ml 1\n"
+     "in x f32 [N,1]\n"
+     "node SVMClassifier x > y,z classlabels_ints=[0,1] kernel_type='LINEAR' support_vectors=[1.0,-1.0] "
+     "vectors_per_class=[1,1] coefficients=[1.0,-1.0] rho=[0.0] prob_a=[-1.0] prob_b=[0.0]\n",
+     "SVC(probability=False)"},
     {"tree_with_a_cycle",
      "opset 17\n"
      "opset ai.onnx.ml 3\n"
