@@ -16,10 +16,10 @@ static const cli_mcp_tool tools[] = {
     {"init", CLI_MCP_QUICK, false, "Write a workload file",
      "Writes hone.yaml, the file that says how one program is built, run, measured and judged, for a C file (`source`) "
      "a build command (`build`), or a project of make, CMake, Meson or Cargo (`from`; `run` says how the program is "
-     "run). The draft is built and run; `metrics` are what it prints about its speed. Read it afterwards and say in it "
-     "what better means; then call `tune`.",
+     "run). The draft is built and run; `metrics` are what it prints about its speed, `changes` what differs from run "
+     "to run. Read it afterwards and say in it what better means; then call `tune`.",
      "source text", "the C file", "build from program run metric no-try output force", "",
-     "path:text tried:bool metrics:*{name:text value:num? direction:text}",
+     "path:text tried:bool changes:text? metrics:*{name:text value:num? direction:text}",
      "wrote {path}: read it, say there what better means, then call tune"},
     {"tune", CLI_MCP_WORK, false, "Search for the best controls",
      "Searches the compiler options and parameters that make a workload better, or the schedules of a model's kernels. "

@@ -152,7 +152,7 @@ def test_init_tune_results_best(tmp_path):
         seen.append((progress, total, message))
     async def body(client):
         made = await client.call_tool("init", {"source": "bowl.c", "output": "draft.yaml", "no_try": True})
-        assert made.structured_content == {"path": "draft.yaml", "tried": False, "metrics": []} and (tmp_path / "draft.yaml").exists()
+        assert made.structured_content == {"path": "draft.yaml", "tried": False, "changes": None, "metrics": []} and (tmp_path / "draft.yaml").exists()
         again = await client.call_tool("init", {"source": "bowl.c", "output": "draft.yaml"})
         assert again.is_error and "--force replaces it" in text(again)
         (tmp_path / "hone.yaml").write_text(BOWL)
