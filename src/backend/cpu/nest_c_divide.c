@@ -10,7 +10,6 @@
  */
 #include "backend/cpu/nest_c.h"
 
-#include <float.h>
 #include <math.h>
 
 /* Twice a float's middle lies between 2^24 and 2^25 units of its last place. NEAR: numerators of (x/b - middle) from
