@@ -123,8 +123,9 @@ def tune_model(
 
 
 def _tune(t: _Tuning) -> TunedModel:
+    callback = t.callback
     got = _hone.tune_model(t.model, _symbols(t.symbols), {**plain(t.options), "sizes": _sizes(t.sizes)},
-                           None if t.callback is None else lambda event: t.callback(TunedEvent(**event)))  # fmt: skip
+                           None if callback is None else lambda event: callback(TunedEvent(**event)))  # fmt: skip
     got["winners"] = _shown(got["winners"])
     return TunedModel(**got)
 
@@ -147,7 +148,7 @@ def _tune_chosen(t: _Tuning, precision: Any, data: Any, output: Optional[PathLik
     samples = open_samples(t.model, t.symbols, data, precision if now else "file")
     stem = os.fspath(output) if output is not None else os.path.splitext(t.model)[0]
     if now:
-        shared = {k: t.options[k] for k in ("engine", "seed", "threads", "compiler", "jobs") if k in t.options}
+        shared: dict[str, Any] = {k: t.options[k] for k in ("engine", "seed", "threads", "compiler", "jobs") if k in t.options}
         if precision == "mixed":
             words.setdefault("front", stem + ".front")
         chosen = choose(samples, precision, words.pop("metric", None), words.pop("metric_limit", 600), functools.partial(_stage, t),

@@ -565,7 +565,7 @@ def test_options_are_those_of_the_table():
         assert repr(signature[name].default) == standard, name
         assert f"{name}: {doc}" in hone.compile.__doc__
     known = {row[0] for row in _hone.compile_options}
-    assert set(signature) - known == {"model", "output", "symbols", "specialize", "state", "progress"}
+    assert set(signature) - known == {"model", "output", "symbols", "specialize", "state", "data", "progress"}
 
 
 def test_inspect(tmp_path):
