@@ -345,7 +345,7 @@ static PyObject *show_judgement(const judging *j) {
         else
             PyList_SET_ITEM(list, k, row);
     }
-    PyObject *latency = j->times ? hn_py_of_INTERVAL(j->latency) : Py_NewRef(Py_None);
+    PyObject *latency = j->times ? hn_py_of_INTERVAL(j->latency) : Py_BuildValue("");
     return Py_BuildValue("{s:N,s:n,s:O,s:N,s:n}", "outputs", list, "samples", (Py_ssize_t)j->on->n, "held_out",
                          j->on == &j->s->held ? Py_True : Py_False, "latency", latency, "pairs",
                          (Py_ssize_t)j->n_pairs);
