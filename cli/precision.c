@@ -10,21 +10,6 @@
 /* --- the choice ----------------------------------------------------------------------------------------------------
  */
 
-/* Every fourth sample is held out, where there are four. */
-static void divide(cli_precision *p) {
-    size_t n_in = p->all.n_inputs;
-    cli_samples *parts[] = {&p->taken, &p->held};
-    for (int k = 0; k < 2; k++) {
-        parts[k]->n_inputs = n_in;
-        parts[k]->a = cli_alloc(p->all.n * n_in + 1, sizeof *parts[k]->a);
-    }
-    for (size_t i = 0; i < p->all.n; i++) {
-        cli_samples *to = parts[i % 4 == 3];
-        if (n_in) memcpy(to->a + to->n * n_in, p->all.a + i * n_in, n_in * sizeof *to->a);
-        to->n++;
-    }
-}
-
 static hone_rc read_percentile(const cli *c, double *out, hone_err *err) {
     const char *text = cli_text(c, "percentile", NULL);
     char *end;
@@ -99,7 +84,10 @@ hone_rc cli_precision_choose(const cli *c, const char *path, cli_compiling *x, c
     if (!rc && (chosen || data)) rc = cli_graph_open(path, x, &p.graph, err);
     if (!rc && chosen && !half && !data) rc = need_data(kind, p.graph, err);
     if (!rc && data) rc = cli_samples_read(data, p.graph, &p.all, err);
-    if (!rc && chosen && !half) divide(&p);
+    if (!rc && chosen && !half) {
+        const hone_precision_samples all = {p.all.a, p.all.n, p.all.n_inputs};
+        rc = hone_precision_divide(&all, &p.taken, &p.held, err);
+    }
     if (!rc && half) rc = hone_precision_bf16(p.graph, &p.text, err);
     if (!rc && chosen && !half) rc = choose(c, p.graph, x, &p, err);
     if (!rc && chosen) rc = hone_precision_read(p.text, "precision", &p.summary, err);
@@ -117,8 +105,8 @@ void cli_precision_free(cli_precision *p) {
     hone_graph_free(p->graph);
     hone_temp_close(p->temp);
     free(p->exact);
-    free(p->taken.a);
-    free(p->held.a);
+    hone_precision_free_samples(&p->taken);
+    hone_precision_free_samples(&p->held);
     cli_samples_free(&p->all);
     *p = (cli_precision){0};
 }
@@ -173,20 +161,25 @@ static void take_names(const hone_model *m, cli_precision_report *r) {
     for (size_t i = 0; i < r->n; i++) r->name[i] = cli_strdup(m->output[i].name);
 }
 
+/* Those held out, or all where there are few. */
+static hone_precision_samples judged_on(const cli_precision *p) {
+    return p->held.n ? p->held : (hone_precision_samples){p->all.a, p->all.n, p->all.n_inputs};
+}
+
 hone_rc cli_precision_measure(const cli *c, const char *path, const cli_precision *p, hone_artifact *narrow,
                               cli_precision_report *out, hone_err *err) {
     hone_temp *temp;
     hone_artifact *exact = NULL;
     cli_precision_report r = {.held_out = p->held.n > 0};
-    const cli_samples *on = r.held_out ? &p->held : &p->all;
-    if (!on->n) return cli_fail(err, HONE_E_USAGE, "the error of a precision is told on samples: give --data FILE.npz");
+    const hone_precision_samples on = judged_on(p);
+    if (!on.n) return cli_fail(err, HONE_E_USAGE, "the error of a precision is told on samples: give --data FILE.npz");
     hone_rc rc = hone_temp_open("hone-exact-", &temp, err);
     if (rc) return rc;
     rc = open_exact(c, path, p, hone_temp_path(temp), &exact, err);
     if (!rc) {
         take_names(hone_artifact_model(narrow), &r);
-        r.n_samples = on->n;
-        rc = hone_precision_compare(narrow, exact, on->a, on->n, r.output, err);
+        r.n_samples = on.n;
+        rc = hone_precision_compare(narrow, exact, on.a, on.n, r.output, err);
     }
     hone_artifact_free(exact);
     hone_temp_close(temp);
@@ -203,7 +196,7 @@ hone_rc cli_precision_time(const cli *c, const char *path, const cli_precision *
     cli_compiling x;
     hone_artifact *exact = NULL;
     hone_artifact_options load = hone_artifact_defaults();
-    const cli_samples *on = p->held.n ? &p->held : &p->all;
+    const hone_precision_samples on = judged_on(p);
     hone_rc rc = hone_temp_open("hone-exact-", &temp, err);
     if (rc) return rc;
     char *output = cli_format("%s/exact", hone_temp_path(temp)), *library = cli_format("%s.so", output);
@@ -214,7 +207,7 @@ hone_rc cli_precision_time(const cli *c, const char *path, const cli_precision *
     cli_compiling_done(&x);
     cli_compiling_free(&x);
     if (!rc) rc = hone_artifact_load(library, &load, &exact, err);
-    if (!rc) rc = hone_mixed_time(narrow, exact, on->a, on->n, 0, NULL, &r->latency, &r->n_pairs, err);
+    if (!rc) rc = hone_mixed_time(narrow, exact, on.a, on.n, 0, NULL, &r->latency, &r->n_pairs, err);
     hone_artifact_free(exact);
     hone_temp_close(temp);
     free(output), free(library);

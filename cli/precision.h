@@ -78,8 +78,8 @@ void cli_samples_free(cli_samples *s);
 
 typedef struct cli_precision {
     bool given;
-    char *text;              /* of the choice */
-    cli_samples taken, held; /* borrows of `all`: chosen on, and held out (where there are four or more) */
+    char *text;                         /* of the choice */
+    hone_precision_samples taken, held; /* borrow what `all` has: chosen on, and held out */
     cli_samples all;
     hone_mixed_front front; /* of --precision mixed; n 0: none */
     hone_precision_summary summary;

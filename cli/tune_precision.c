@@ -5,15 +5,9 @@
 #include "text_file.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Parts of --budget: what the choice of --precision mixed may take; what is kept for the end, when the tuned model is
- * compiled and judged; what kernels have even where the choice took longer, since its compilations are not cut short.
- */
-static const double search_part = .5, judge_part = .1, least_part = .1;
 
 /* --- progress ------------------------------------------------------------------------------------------------------
  */
@@ -158,7 +152,7 @@ hone_rc cli_tune_choose(cli *c, const char *path, cli_compiling *x, cli_live *li
     x->options.progress = (hone_progress){on_event, &w};
     x->options.stop = cli_catch_signals(true).stop;
     x->mixed.engine = cli_text(c, "engine", NULL), x->mixed.seed = cli_count(c, "seed", 0);
-    x->mixed.budget_s = search_part * cli_seconds(c, "budget", 0);
+    x->mixed.budget_s = hone_mixed_choice_s(cli_seconds(c, "budget", 0));
     if (!rc) rc = cli_precision_choose(c, path, x, &k.precision, err);
     if (rc == HONE_E_INTERRUPTED && !strcmp(kind, "mixed"))
         cli_fail(err, rc, "interrupted; the points that were evaluated are kept; run again to go on");
@@ -176,8 +170,7 @@ hone_rc cli_tune_choose(cli *c, const char *path, cli_compiling *x, cli_live *li
 
 double cli_tune_left(const cli_tune_choice *k, double budget_s) {
     if (!k->precision.given || budget_s <= 0) return budget_s;
-    double left_s = (1 - (k->precision.all.n ? judge_part : 0)) * budget_s - k->elapsed_s;
-    return fmax(left_s, least_part * budget_s);
+    return hone_mixed_kernels_s(budget_s, k->elapsed_s, k->precision.all.n > 0);
 }
 
 /* --- what it costs -------------------------------------------------------------------------------------------------

@@ -98,6 +98,12 @@ HONE_API hone_rc hone_mixed_time(hone_artifact *narrow, hone_artifact *exact, co
                                  size_t n_samples, double budget_s, const volatile int *stop, hone_interval *ratio,
                                  size_t *n_pairs, hone_err *err);
 
+/* Of a budget for a choice and the kernels that are tuned for it: the choice's part, a half; what kernels have when
+ * spent_s have passed: all but a tenth, which is left for judging the tuned model (judged: there are samples for that),
+ * and a tenth in any case, as compilations of the choice are not cut short. */
+HONE_API double hone_mixed_choice_s(double budget_s);
+HONE_API double hone_mixed_kernels_s(double budget_s, double spent_s, bool judged);
+
 #ifdef __cplusplus
 }
 #endif

@@ -29,6 +29,11 @@ typedef struct hone_precision_samples {
 HONE_API hone_rc hone_precision_add_samples(hone_precision_samples *s, const hone_graph *g, const char *label,
                                             const char *const *name, const hone_array *array, size_t n_arrays,
                                             hone_err *err);
+/* Every fourth sample (3, 7, 11, …) is held out, the others are taken: both lists borrow what `all` does, and belong to
+ * the caller (hone_precision_free_samples). */
+enum { HONE_PRECISION_HOLD = 4 };
+HONE_API hone_rc hone_precision_divide(const hone_precision_samples *all, hone_precision_samples *taken,
+                                       hone_precision_samples *held, hone_err *err);
 HONE_API void hone_precision_free_samples(hone_precision_samples *s);
 
 typedef struct hone_precision_options {

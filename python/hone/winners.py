@@ -18,10 +18,8 @@ from .precision import KINDS, Precision, choose, open_samples, read
 
 PathLike = Union[str, "os.PathLike[str]"]
 Interval = tuple[float, float, float]  # low, middle, high
-# Of options those that say how a choice is made; parts of the budget: for the choice, for what it costs, for kernels in any case
-# (as the command `hone tune` has it).
+# Of options those that say how a choice is made.
 _CHOICE = ("calibrate", "percentile", "smooth", "max_error", "metric", "metric_limit", "front", "points")
-_SEARCH_PART, _JUDGE_PART, _LEAST_PART = 0.5, 0.1, 0.1
 _HEADS = ["kernel", "kind", "share", "default", "tuned", "gain", "schedule", "search"]
 
 
@@ -152,14 +150,13 @@ def _tune_chosen(t: _Tuning, precision: Any, data: Any, output: Optional[PathLik
         if precision == "mixed":
             words.setdefault("front", stem + ".front")
         chosen = choose(samples, precision, words.pop("metric", None), words.pop("metric_limit", 600), functools.partial(_stage, t),
-                        {**shared, **words, "budget_s": _SEARCH_PART * budget_s})
+                        {**shared, **words, "budget_s": _hone.precision_choice_s(budget_s)})
         file: Optional[Path] = chosen.save(stem + ".precision")
     else:
         chosen = precision if isinstance(precision, Precision) else read(precision, key)
         file = None if isinstance(precision, Precision) else Path(precision)
     if budget_s > 0:
-        left_s = (1 - (_JUDGE_PART if data is not None else 0)) * budget_s - (time.monotonic() - start_s)
-        t.options["budget_s"] = max(left_s, _LEAST_PART * budget_s)
+        t.options["budget_s"] = _hone.precision_kernels_s(budget_s, time.monotonic() - start_s, data is not None)
     made = _tune(t._replace(options={**t.options, "precision": chosen.text}))
     judged = None
     if data is not None:

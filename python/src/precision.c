@@ -14,7 +14,6 @@
 #include <string.h>
 
 static const char capsule_name[] = "hone.samples";
-enum { HOLD = 4 }; /* every fourth sample is held out, as the search has it */
 
 /* --- a model and its samples ---------------------------------------------------------------------------------------
  */
@@ -71,21 +70,6 @@ static int take_arrays(const hn_py_state *state, session *s, const char *label, 
     return good ? 0 : -1;
 }
 
-static hone_rc divide(session *s, hone_err *err) {
-    hone_precision_samples *part[] = {&s->taken, &s->held};
-    for (int k = 0; k < 2; k++) {
-        part[k]->n_inputs = s->all.n_inputs;
-        part[k]->a = calloc(s->all.n * s->all.n_inputs + 1, sizeof *part[k]->a);
-        if (!part[k]->a) return err->rc = HONE_E_NOMEM;
-    }
-    for (size_t i = 0; i < s->all.n; i++) {
-        hone_precision_samples *to = part[i % HOLD == HOLD - 1];
-        memcpy(to->a + to->n * to->n_inputs, s->all.a + i * to->n_inputs, to->n_inputs * sizeof *to->a);
-        to->n++;
-    }
-    return HONE_OK;
-}
-
 static const char **texts(PyObject *tuple) {
     size_t n = (size_t)PyTuple_GET_SIZE(tuple);
     const char **list = calloc(n + 1, sizeof *list);
@@ -120,7 +104,7 @@ static PyObject *open_samples(PyObject *module, PyObject *args) {
     for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(given); i++)
         good = PyArg_ParseTuple(PyTuple_GET_ITEM(given, i), "sO!", &label, &PyDict_Type, &dict) &&
                !take_arrays(state, s, label, dict);
-    if (good && divide(s, &err)) good = false, hn_py_raise(state, &err);
+    if (good && hone_precision_divide(&s->all, &s->taken, &s->held, &err)) good = false, hn_py_raise(state, &err);
     if (good) out = PyCapsule_New(s, capsule_name, forget);
     if (s && !out) session_free(s);
     free(symbol);
@@ -378,6 +362,22 @@ static PyObject *read_precision(PyObject *module, PyObject *args) {
     return Py_BuildValue("(II)", sum.n_products, sum.n_narrow);
 }
 
+/* (seconds): of a budget those for the choice */
+static PyObject *choice_s(PyObject *module, PyObject *args) {
+    double budget_s;
+    (void)module;
+    return PyArg_ParseTuple(args, "d", &budget_s) ? PyFloat_FromDouble(hone_mixed_choice_s(budget_s)) : NULL;
+}
+
+/* (seconds, seconds spent, judged): of a budget those for kernels */
+static PyObject *kernels_s(PyObject *module, PyObject *args) {
+    double budget_s, spent_s;
+    int judged;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "ddp", &budget_s, &spent_s, &judged)) return NULL;
+    return PyFloat_FromDouble(hone_mixed_kernels_s(budget_s, spent_s, judged));
+}
+
 /* --- the part ------------------------------------------------------------------------------------------------------
  */
 
@@ -386,6 +386,8 @@ static PyMethodDef functions[] = {
     {"precision_choose", choose_precision, METH_VARARGS, "(samples, kind, options, metric, its name, callback)"},
     {"precision_judge", judge_precision, METH_VARARGS,
      "(samples, text, target, compiler, winners, threads, relaxed, latency)"},
+    {"precision_choice_s", choice_s, METH_VARARGS, "(budget_s): what the choice may take"},
+    {"precision_kernels_s", kernels_s, METH_VARARGS, "(budget_s, spent_s, judged): what kernels have"},
     {"precision_read", read_precision, METH_VARARGS, "(text, label, key or None): (products, narrow)"},
     {0},
 };

@@ -118,6 +118,27 @@ hone_rc hone_precision_add_samples(hone_precision_samples *s, const hone_graph *
     return rc;
 }
 
+hone_rc hone_precision_divide(const hone_precision_samples *all, hone_precision_samples *taken,
+                              hone_precision_samples *held, hone_err *err) {
+    size_t n_in = all->n_inputs;
+    hone_precision_samples *part[] = {taken, held};
+    for (int k = 0; k < 2; k++) {
+        *part[k] = (hone_precision_samples){.n_inputs = n_in};
+        part[k]->a = calloc(all->n * n_in + 1, sizeof *part[k]->a);
+    }
+    if (!taken->a || !held->a) {
+        hone_precision_free_samples(taken);
+        hone_precision_free_samples(held);
+        return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < all->n; i++) {
+        hone_precision_samples *to = part[i % HONE_PRECISION_HOLD == HONE_PRECISION_HOLD - 1];
+        if (n_in) memcpy(to->a + to->n * n_in, all->a + i * n_in, n_in * sizeof *to->a);
+        to->n++;
+    }
+    return HONE_OK;
+}
+
 void hone_precision_free_samples(hone_precision_samples *s) {
     free(s->a);
     *s = (hone_precision_samples){0};

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOLD = 4, LEAST_SAMPLES = 8, PARTS = 8 };
+enum { HOLD = HONE_PRECISION_HOLD, LEAST_SAMPLES = 8, PARTS = 8 };
 static const double usual_error = .01, usual_factor = 1.01;
 
 typedef struct session {
@@ -490,4 +490,15 @@ void hone_mixed_free(hone_mixed_front *f) {
     if (a) hn_arena_free(a);
     free(a);
     *f = (hone_mixed_front){0};
+}
+
+/* --- a budget for a choice and what follows ------------------------------------------------------------------------
+ */
+
+static const double choice_part = .5, judge_part = .1, kernels_part = .1;
+
+double hone_mixed_choice_s(double budget_s) { return choice_part * budget_s; }
+
+double hone_mixed_kernels_s(double budget_s, double spent_s, bool judged) {
+    return fmax((1 - (judged ? judge_part : 0)) * budget_s - spent_s, kernels_part * budget_s);
 }

@@ -239,7 +239,29 @@ static void test_upper(void) {
     ok(isinf(hn_upper_mean(x, 1)), "upper/one_value_says_nothing");
 }
 
+static void test_parts_of_a_budget(void) {
+    ok(hone_mixed_choice_s(100) == 50, "mixed/the_choice_has_half_of_a_budget");
+    ok(hone_mixed_kernels_s(100, 40, false) == 60, "mixed/kernels_have_what_is_left");
+    ok(hone_mixed_kernels_s(100, 40, true) == 50, "mixed/a_tenth_is_left_for_judging");
+    ok(hone_mixed_kernels_s(100, 300, true) == 10, "mixed/kernels_have_a_tenth_in_any_case");
+}
+
+static void test_division(void) {
+    float data[9] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    hone_array a[9];
+    hone_precision_samples all = {a, 9, 1}, taken, held;
+    hone_err err;
+    for (int i = 0; i < 9; i++) a[i] = (hone_array){.dtype = HONE_F32, .data = &data[i]};
+    ok(!hone_precision_divide(&all, &taken, &held, &err) && taken.n == 7 && held.n == 2, "mixed/every_fourth_is_held");
+    ok(held.a[0].data == &data[3] && held.a[1].data == &data[7] && taken.a[3].data == &data[4],
+       "mixed/those_after_three_others");
+    hone_precision_free_samples(&taken);
+    hone_precision_free_samples(&held);
+}
+
 int main(void) {
+    test_parts_of_a_budget();
+    test_division();
     test_planted();
     test_time_is_short();
     test_order_without_time();
