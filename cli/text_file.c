@@ -54,10 +54,12 @@ static bool put(const char *path, const char *text) {
     return good;
 }
 
-/* Beside it, then in its place. */
-static bool put_whole(const char *path, const char *text) {
+/* Beside it, then in its place. was: what is there (NULL: nothing), whose mode stays; what may not be written is kept.
+ */
+static bool put_whole(const char *path, const struct stat *was, const char *text) {
+    if (was && access(path, W_OK)) return false;
     char *beside = cli_format("%s.hone-%ld", path, (long)getpid());
-    bool good = put(beside, text) && !rename(beside, path);
+    bool good = put(beside, text) && (!was || !chmod(beside, was->st_mode & 07777)) && !rename(beside, path);
     int why = errno;
     if (!good) unlink(beside);
     free(beside);
@@ -67,7 +69,7 @@ static bool put_whole(const char *path, const char *text) {
 
 hone_rc cli_write_text(const char *path, const char *text, hone_err *err) {
     struct stat is;
-    bool plain = lstat(path, &is) || S_ISREG(is.st_mode);
-    bool good = plain ? put_whole(path, text) : put(path, text);
+    bool there = !lstat(path, &is);
+    bool good = there && !S_ISREG(is.st_mode) ? put(path, text) : put_whole(path, there ? &is : NULL, text);
     return good ? HONE_OK : cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
 }

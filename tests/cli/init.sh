@@ -11,6 +11,7 @@ cp hone.yaml first.yaml; echo changed > hone.yaml
 "$HONE" init prog.c -o no/such/folder.yaml; echo "= $?"
 (trap "" XFSZ; ulimit -f 0; exec "$HONE" init prog.c -o limited.yaml) 2>&1 | cat; echo "= ${PIPESTATUS[0]}"
 echo old > limited.yaml; (trap "" XFSZ; ulimit -f 0; exec "$HONE" init prog.c --force -o limited.yaml) 2>&1 | cat; cat limited.yaml; rm limited.yaml
+echo old > shut.yaml; chmod 640 shut.yaml; "$HONE" init prog.c --force -o shut.yaml 2> /dev/null; stat -c %a shut.yaml; rm shut.yaml
 echo old > real.yaml; ln -s real.yaml link.yaml; "$HONE" init prog.c --force -o link.yaml 2> /dev/null; grep -c '^hone: 1' real.yaml; rm real.yaml link.yaml
 ls
 mkdir deep; "$HONE" init prog.c -o deep/hone.yaml 2> /dev/null; grep -c "$PWD/prog.c" deep/hone.yaml
