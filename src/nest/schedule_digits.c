@@ -18,8 +18,7 @@ static hn_dim divisor_in(const hn_nest *n, hn_ix at, hn_var v, hn_ix self) {
         int64_t by, step;
         if (x->a && x->a != self) found = divisor_in(n, x->a, v, self);
         if (found || x->a != self || (x->kind != HN_AT_DIV && x->kind != HN_AT_MOD)) continue;
-        bool is_apart = x->kind == HN_AT_MOD &&
-                        !(hn_dim_is_int(n->dims, n->ix[at].term[t].coef, &step) && (step == 1 || step == 0));
+        bool is_apart = x->kind == HN_AT_MOD && !(hn_dim_is_int(n->dims, n->ix[at].term[t].coef, &step) && step == 1);
         if (!hn_dim_is_int(n->dims, x->by, &by) || (by >= DIGIT_MIN && is_apart)) found = x->by;
     }
     return found;

@@ -1,9 +1,9 @@
 /* pass/subnormal.c — subnormal weights of products and convolutions become zero.
  *
  * Training with weight decay leaves channels that are never used with weights of 1e-40 or so, and x86 processors take
- * some 150 cycles for each multiplication that reads one: a convolution of 384 channels of which one is dead takes five
- * times as long. A constant whose largest element is LARGE or more loses its subnormal elements: each term of the sum
- * changes by less than 2^-26 of what the largest weight makes of the same input, as a rounding would. Legal in both
+ * more than 100 cycles for each multiplication that reads one: a convolution of 384 channels of which one is dead takes
+ * five times as long. A constant whose largest element is LARGE or more loses its subnormal elements: each term of the
+ * sum changes by less than 2^-26 of what the largest weight makes of the same input, as a rounding would. Legal in both
  * numeric modes: the intermediate precision of `contract` and `conv` is not part of their contract.
  */
 #include "pass/passes.h"

@@ -385,7 +385,7 @@ static bool tile_any(hn_nest *n, hn_st row, int64_t rows, hn_ix done, const char
     hn_ix zero = hn_ix_int(n, 0);
     rows = rows_in(n, row, rows);
     if (rows < 2) return true;
-    if (!length(n, row) && hn_loop_overlap(n, row, rows, least < rows ? least : 1, done, &inner, &tail, &done, NULL))
+    if (!length(n, row) && hn_loop_overlap(n, row, rows, least, done, &inner, &tail, &done, NULL))
         return hn_loop_unroll(n, inner, why) && (!tail || narrow < 2 || tile_any(n, tail, narrow, done, why));
     if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
     return !tail || tile_any(n, tail, rows / 2, zero, why);

@@ -94,8 +94,9 @@ static void prefetch_share(hn_nest *n, hn_st loop, int64_t steps, const share *x
 
 /* Sums of few rows wait for the addition before: several of each, in turns, which are added up behind the loop. */
 static bool in_turns(hn_nest *n, hn_st loop, const walk *w) {
+    enum { ROUNDS_MIN = 4 }; /* what is over sooner gains less than adding up takes */
     int64_t turns = HN_CONV_CHAINS / w->sums;
-    return turns > 1 && length(n, loop) >= 4 * turns && hn_loop_rfactor(n, loop, 1, turns, NULL);
+    return turns > 1 && length(n, loop) >= ROUNDS_MIN * turns && hn_loop_rfactor(n, loop, 1, turns, NULL);
 }
 
 static void finish(hn_nest *n, hn_st loop, const walk *w) {
