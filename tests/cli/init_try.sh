@@ -29,6 +29,9 @@ C
 try --build "gcc -O2 when.c -o when" -o when.yaml | sed -E "s/line '[^']*'/line '…'/"; grep ^parity when.yaml
 sed -i 's/^compilers:.*/controls: false/; s/{cc} {flags}/gcc/; /^baseline:/d' when.yaml; echo 'parameters: {TERM: {type: int, range: [2, 3], default: 2}}' >> when.yaml
 "$HONE" tune when.yaml -q --no-canary --evals 2 | grep ^failures
+echo "== the time of day, which is the same twice within a second"
+printf '#include <stdio.h>\n#include <time.h>\nint main(void) { printf("sum 42\\nstamp %%ld\\n", (long)time(NULL)); }\n' > day.c
+try --build "gcc day.c -o day" -o day.yaml | sed -E "s/line '[^']*'/line '…'/"; grep ^parity day.yaml
 echo "== a metric that was asked for is not offered again"
 printf '#include <stdio.h>\nint main(void) { puts("rate: 3 MB/s"); return 0; }\n' > rate.c
 try --build "gcc rate.c -o rate" -o rate.yaml; try --build "gcc rate.c -o rate" --metric rate --force -o rate.yaml
